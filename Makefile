@@ -7,8 +7,10 @@ TORCH ?=
 ARGS ?=
 CYCLES ?= 200
 SEED ?= 1
+SECONDS ?= 60
 .DEFAULT_GOAL := help
-.PHONY: help demo gpu kernels priors vtab dense test processors papers hosts search bench peers chaos drill lint build python docs web setup clean
+.PHONY: help demo gpu artifacts kernels priors vtab dense test processors papers hosts search bench peers chaos fuzz sanitize drill lint \
+  build python interchange docs web sbom offline setup clean
 
 help: ## say what there is
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -53,11 +55,24 @@ processors: ## the C++ tests as processors without AVX-512 and without AVX2 run 
 	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build all
 	@BUILD=$(BUILD) JOBS=$(JOBS) tools/processors
 
-chaos: ## 200 kills of trainers, workers and server, stopped and doubled workers, and as many under searches; nothing may be lost (CYCLES=n, SEED=n)
+chaos: ## 200 kills of trainers, workers and server, stopped and doubled workers, cut, silent, late and doubling networks, and as many kills under searches; nothing may be lost (CYCLES=n, SEED=n)
 	@tools/setup test
 	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build locus locus-trainer locus_chaos
-	@$(BUILD)/tests/locus_chaos --long --cycles $(CYCLES) --seed $(SEED) --bin $(BUILD)/bin --spec examples/fashion-mnist-priors.yaml --work build/chaos
+	@$(BUILD)/tests/locus_chaos --long --network --cycles $(CYCLES) --seed $(SEED) --bin $(BUILD)/bin --spec examples/fashion-mnist-priors.yaml --work build/chaos
 	@$(BUILD)/tests/locus_chaos --cycles $(CYCLES) --seed $(SEED) --bin $(BUILD)/bin --search tests/chaos/search.yaml --work build/chaos-search
+
+artifacts: ## the contract of artifact stores against an S3 server from the Python package index; a minute
+	@tools/setup test
+	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build artifacts_test
+	@BUILD=$(BUILD) tools/artifacts
+
+fuzz: ## libFuzzer on every reader of outside bytes under address and undefined-behavior sanitizers, SECONDS=60 each (ARGS='yaml http': those alone); the first build takes long; docs/reliability.md
+	@tools/setup fuzz
+	@SECONDS_EACH=$(SECONDS) JOBS=$(JOBS) tools/fuzz $(ARGS)
+
+sanitize: ## the C++ tests of everything but the engine under address and undefined-behavior sanitizers; long
+	@tools/setup fuzz
+	@JOBS=$(JOBS) tools/fuzz --tests
 
 papers: ## run the papers' specifications for a few steps on scenes in the formats of their data sets; minutes
 	@tools/setup test
@@ -100,8 +115,21 @@ build: ## the programs and the dashboard (after tools/setup)
 python: ## the Python client's wheel, into build/python
 	@tools/python wheel
 
+interchange: ## exports read back by pandas, TensorBoard and MLflow; minutes, some 900 MB of packages
+	@tools/python interchange
+
 docs: build ## write the generated pages of docs/ and the pictures of engine/pictures anew
 	@BUILD=$(BUILD) tools/docs
+
+sbom: build ## write what the programs and the dashboard are made of to build/sbom/locus.cdx.json (CycloneDX 1.5), and validate it
+	@[ -x build/sbom/venv/bin/python ] || python3 -m venv --without-pip build/sbom/venv
+	@python3 -m pip --python build/sbom/venv/bin/python install --quiet --disable-pip-version-check --only-binary :all: --require-hashes -r tools/sbom-requirements.txt
+	@BUILD=$(BUILD) tools/sbom write build/sbom/locus.cdx.json
+	@build/sbom/venv/bin/python tools/sbom check build/sbom/locus.cdx.json
+
+offline: ## build and test with the network cut off, in a folder of its own: what set-up fetched must do; needs root or user namespaces; an hour
+	@tools/setup test
+	@tools/offline build/offline
 
 setup: ## install what is missing, nothing else
 	@tools/setup test

@@ -14,13 +14,15 @@
 
 #include "cli/render/text_table.h"
 #include "cli/settings.h"
+#include "client/enrollment.h"
+#include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/base/mistakes.h"
 
 namespace locus {
 namespace {
 
-constexpr char kDefaultServer[] = "127.0.0.1:7171";
+const std::string kDefaultServer = "127.0.0.1:7171";
 
 bool colored(int descriptor) {
   const char* kind = std::getenv("TERM");
@@ -97,6 +99,11 @@ void add_server_options(Command& command, ServerChoice& choice) {
                   "Address of the server's gRPC side (default: the configuration file's, else 127.0.0.1:7171)")
       ->type_name("HOST:PORT")
       ->envname("LOCUS_SERVER");
+  command
+      .add_option("--profile", choice.profile,
+                  "Server and certificate that `locus login` keeps under this name (default: the configuration file's)")
+      ->type_name("NAME")
+      ->envname("LOCUS_PROFILE");
   add_json_option(command, choice.json);
 }
 
@@ -132,17 +139,43 @@ absl::StatusOr<SpecFile> read_spec(const SpecChoice& choice) {
   return spec;
 }
 
-absl::StatusOr<std::string> server_address(const std::string& chosen) {
+absl::StatusOr<Destination> destination(const ServerChoice& choice) {
   LOCUS_ASSIGN_OR_RETURN(const Settings settings, read_settings(settings_path()));
-  if (!chosen.empty()) return chosen;
-  return settings.server.empty() ? kDefaultServer : settings.server;
+  const std::string profile = choice.profile.empty() && choice.server.empty() ? settings.profile : choice.profile;
+  if (profile.empty()) {
+    const std::string& other = settings.server.empty() ? kDefaultServer : settings.server;
+    return Destination{choice.server.empty() ? other : choice.server, {}};
+  }
+  LOCUS_ASSIGN_OR_RETURN(const auto folder, profile_folder(profile));
+  const auto enrolled = read_enrollment(folder);
+  if (!enrolled.ok()) {
+    return make_error(absl::StatusCode::kNotFound, ErrorReason::kCertificateInvalid,
+                      "there is no profile \"" + profile + "\" at " + folder.string() +
+                          "; make it with `locus login TOKEN --profile " + profile + "`",
+                      "profile", {{"name", profile}});
+  }
+  return Destination{choice.server.empty() ? enrolled->server : choice.server, tls_in(folder)};
 }
+
+namespace {
+
+// Certificates of people live for days, and whoever works has theirs renewed on the way.
+void renew_in_time(Client& client, const ClientTls& tls) {
+  const auto due = tls.wanted() ? renewal_due(tls, system_clock().wall() / 1'000'000) : false;
+  if (!due.ok() || !*due) return;
+  if (const absl::Status status = renew(client, tls); !status.ok())
+    std::fprintf(stderr, "the certificate was not renewed: %s\n", printable(std::string(status.message())).c_str());
+}
+
+}  // namespace
 
 int ask_server(const ServerChoice& choice, const std::function<absl::StatusOr<int>(Client&)>& body) {
   const auto answer = [&]() -> absl::StatusOr<int> {
-    LOCUS_ASSIGN_OR_RETURN(const std::string address, server_address(choice.server));
-    LOCUS_ASSIGN_OR_RETURN(const auto client, Client::connect(address));
-    return body(*client);
+    LOCUS_ASSIGN_OR_RETURN(const Destination to, destination(choice));
+    LOCUS_ASSIGN_OR_RETURN(const auto client, Client::connect(to.address, {.tls = to.tls}));
+    const auto out = body(*client);
+    if (out.ok()) renew_in_time(*client, to.tls);
+    return out;
   }();
   return answer.ok() ? *answer : report_error(answer.status(), choice.json);
 }

@@ -26,7 +26,8 @@ inline constexpr char kRunGroup[] = "Run", kExperimentGroup[] = "Experiments", k
 
 // Options that every command which asks a server has.
 struct ServerChoice {
-  std::string server;  // empty: LOCUS_SERVER, the configuration file, 127.0.0.1:7171
+  std::string server;   // empty: LOCUS_SERVER, the profile's, the configuration file, 127.0.0.1:7171
+  std::string profile;  // empty: LOCUS_PROFILE; where no server is named, the configuration file's; else plain
   bool json = false;
 };
 void add_server_options(Command& command, ServerChoice& choice);
@@ -46,8 +47,13 @@ void add_spec_options(Command& command, SpecChoice& choice);
 // Reads the file, applies the changes and names weights by their digests (SpecFile::name_weights).
 absl::StatusOr<SpecFile> read_spec(const SpecChoice& choice);
 
-// The address to ask: the choice, else the configuration file's, else 127.0.0.1:7171.
-absl::StatusOr<std::string> server_address(const std::string& chosen);
+// Whom to ask, and with what certificate.
+struct Destination {
+  std::string address;  // HOST:PORT
+  ClientTls tls;        // plain without a profile
+};
+// NOT_FOUND for a profile that is not there.
+absl::StatusOr<Destination> destination(const ServerChoice& choice);
 
 // Makes a client and runs `body` with it; reports what either says. The exit status.
 int ask_server(const ServerChoice& choice, const std::function<absl::StatusOr<int>(Client&)>& body);

@@ -8,6 +8,7 @@
 #include "cli/text_file.h"
 #include "cli/yaml.h"
 #include "core/base/error.h"
+#include "core/base/ids.h"
 #include "core/base/nearest.h"
 #include "core/catalog/catalog.h"
 
@@ -39,6 +40,14 @@ fs::path settings_path() {
   return {};
 }
 
+absl::StatusOr<fs::path> profile_folder(const std::string& name) {
+  const fs::path path = settings_path();
+  if (valid_name(name) && !path.empty()) return path.parent_path() / "profiles" / name;
+  return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidName,
+                    "\"" + name + "\" is no name of a profile: lower-case letters, digits and dashes, a letter first",
+                    "profile", {{"name", name}});
+}
+
 absl::StatusOr<Settings> read_settings(const fs::path& path) {
   Settings out;
   std::error_code error;
@@ -55,7 +64,8 @@ absl::StatusOr<Settings> read_settings(const fs::path& path) {
   if (document->json.is_null()) return out;
   if (!document->json.is_object())
     return invalid_settings("there is no mapping; write it as in server: 127.0.0.1:7171", path, 1);
-  const std::map<std::string, std::string*> keys = {{"server", &out.server}, {"owner", &out.owner}};
+  const std::map<std::string, std::string*> keys = {
+      {"owner", &out.owner}, {"profile", &out.profile}, {"server", &out.server}};
   std::vector<std::string> known;
   for (const auto& [key, target] : keys) known.push_back(key);
   for (const auto& [key, value] : document->json.items()) {
@@ -64,9 +74,10 @@ absl::StatusOr<Settings> read_settings(const fs::path& path) {
     const auto found = keys.find(key);
     if (found == keys.end()) {
       const auto nearest = nearest_name(key, known);
-      return invalid_settings("the key '" + key + "' is unknown; " +
-                                  (nearest ? "did you mean '" + *nearest + "'?" : "its keys are: owner, server"),
-                              path, at);
+      return invalid_settings(
+          "the key '" + key + "' is unknown; " +
+              (nearest ? "did you mean '" + *nearest + "'?" : "its keys are: owner, profile, server"),
+          path, at);
     }
     if (!value.is_string()) return invalid_settings(key + " must be text, not " + value.dump(), path, at);
     *found->second = value.get<std::string>();

@@ -3,9 +3,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
+#include "client/direct.h"
 #include "client/impl.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
@@ -19,8 +21,11 @@ using namespace std::chrono_literals;
 
 constexpr auto kSlowestTransfer = 64 << 10;  // bytes a second: a transfer below this is taken for stuck
 
+// The next piece of a file, empty at its end. Of a small one no large buffer: its pages would cost more than the file.
 absl::StatusOr<std::string> read_some(int fd, const fs::path& path) {
-  std::string bytes(kChunkBytes, '\0');
+  struct stat facts {};
+  const std::int64_t left = ::fstat(fd, &facts) == 0 ? facts.st_size - ::lseek(fd, 0, SEEK_CUR) : kChunkBytes;
+  std::string bytes(static_cast<std::size_t>(std::clamp<std::int64_t>(left, 1, kChunkBytes)), '\0');
   while (true) {
     const ssize_t n = ::read(fd, bytes.data(), bytes.size());
     if (n >= 0) {
@@ -100,7 +105,7 @@ absl::StatusOr<std::string> Client::upload_artifact(const fs::path& path, const 
     const grpc::Status status = impl_->upload_once(path, header, call, local);
     LOCUS_RETURN_IF_ERROR(local);
     if (status.ok()) return header.sha256();
-    if (!retry.wait_to_retry(status)) return from_wire(status, impl_->address);
+    if (!retry.wait_to_retry(status)) return impl_->refusal(status);
   }
 }
 
@@ -125,6 +130,31 @@ grpc::Status Client::Impl::download_once(const std::string& sha256, int fd, std:
   return reader->Finish();
 }
 
+bool Client::Impl::download_direct(const std::string& sha256, int fd, std::int64_t& offset, Sha256& hash,
+                                   const CallOptions& call, absl::Status& local) {
+  if (!direct) return false;
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kUnaryDeadline);
+  Cancellation::Guard guard(call.cancellation, &context);
+  v1::LocateArtifactRequest request;
+  request.set_sha256(sha256);
+  v1::LocateArtifactResponse found;
+  const grpc::Status status = stub<v1::ArtifactService>().LocateArtifact(&context, request, &found);
+  if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED || (status.ok() && found.url().empty())) direct = false;
+  if (!status.ok() || found.url().empty() || offset >= found.bytes()) return false;
+  const auto take = [&](std::string_view bytes) {
+    if (offset + static_cast<std::int64_t>(bytes.size()) > found.bytes())
+      return absl::UnavailableError("more bytes came than the blob has");
+    local = write_all(fd, bytes, sha256 + ".part");
+    if (!local.ok()) return local;
+    hash.update(bytes);
+    offset += static_cast<std::int64_t>(bytes.size());
+    return absl::OkStatus();
+  };
+  if (!read_url(found.url(), offset, take, call.cancellation).ok()) direct = false;
+  return offset == found.bytes();
+}
+
 absl::Status Client::download_artifact(const std::string& sha256, const fs::path& path, const CallOptions& call) {
   fs::path partial = path;
   partial += ".part";
@@ -133,20 +163,23 @@ absl::Status Client::download_artifact(const std::string& sha256, const fs::path
   Sha256 hash;
   LOCUS_ASSIGN_OR_RETURN(std::int64_t offset, hash_file(file.get(), partial, hash));  // leaves the position at the end
   Patience retry = impl_->patience(call);
-  while (true) {
+  absl::Status local;
+  bool whole = impl_->download_direct(sha256, file.get(), offset, hash, call, local);
+  LOCUS_RETURN_IF_ERROR(local);
+  while (!whole) {
     impl_->settle();
     const std::int64_t before = offset;
-    absl::Status local;
     const grpc::Status status = impl_->download_once(sha256, file.get(), offset, hash, call, local);
     LOCUS_RETURN_IF_ERROR(local);
     if (status.ok()) break;
     if (offset > before) retry.restart();
     if (status.error_code() == grpc::StatusCode::OUT_OF_RANGE)
       ::unlink(partial.c_str());  // more bytes than the blob has
-    if (!retry.wait_to_retry(status)) return from_wire(status, impl_->address);
+    if (!retry.wait_to_retry(status)) return impl_->refusal(status);
   }
   if (const std::string found = hash.hex_digest(); found != sha256) {
     ::unlink(partial.c_str());
+    impl_->direct = false;  // the server hashes what it gives
     return make_error(
         absl::StatusCode::kDataLoss, ErrorReason::kDigestMismatch,
         "artifact " + sha256 + " arrived as bytes that hash to " + found + ": ask again, the server's copy is checked",

@@ -82,7 +82,7 @@ absl::StatusOr<BackupSummary> Client::backup(const fs::path& folder, const CallO
   if (!local.ok()) context.TryCancel();
   const grpc::Status status = reader->Finish();
   LOCUS_RETURN_IF_ERROR(local);
-  if (!status.ok()) return from_wire(status, impl_->address);
+  if (!status.ok()) return impl_->refusal(status);
   LOCUS_RETURN_IF_ERROR(intake.finish());
   BackupSummary summary;
   summary.database_bytes = intake.header().bytes();

@@ -101,13 +101,14 @@ bool Patience::wait_to_retry(const grpc::Status& status) {
 
 Client::Impl::Impl(std::string address_in, ClientOptions options_in, std::shared_ptr<grpc::Channel> channel_in)
     : address(std::move(address_in)),
-      options(options_in),
+      options(std::move(options_in)),
       channel(std::move(channel_in)),
       stubs(v1::ExperimentService::NewStub(channel), v1::AnalysisService::NewStub(channel),
             v1::MetricService::NewStub(channel), v1::ArtifactService::NewStub(channel),
             v1::CatalogService::NewStub(channel), v1::PictureService::NewStub(channel),
             v1::WorkerService::NewStub(channel), v1::AdminService::NewStub(channel),
-            v1::SearchService::NewStub(channel)) {}
+            v1::SearchService::NewStub(channel), v1::EnrollmentService::NewStub(channel),
+            v1::IdentityService::NewStub(channel)) {}
 
 Client::Client(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Client::~Client() = default;
@@ -121,8 +122,9 @@ absl::StatusOr<std::unique_ptr<Client>> Client::connect(const std::string& addre
                       "\"" + address + "\" is not an address: write HOST:PORT, such as 127.0.0.1:7171", "server",
                       {{"address", address}});
   }
-  auto channel = grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), channel_arguments());
-  return std::unique_ptr<Client>(new Client(std::make_unique<Impl>(address, options, std::move(channel))));
+  LOCUS_ASSIGN_OR_RETURN(const auto credentials, channel_credentials(options.tls));
+  auto channel = grpc::CreateCustomChannel(address, credentials, channel_arguments());
+  return std::unique_ptr<Client>(new Client(std::make_unique<Impl>(address, std::move(options), std::move(channel))));
 }
 
 #define LOCUS_CALL(Service, Method, function, Request, Response, slow)                                 \
@@ -153,7 +155,7 @@ absl::Status Client::export_experiment(const v1::ExportExperimentRequest& reques
     if (!refused.ok()) return refused;
     if (status.ok()) return absl::OkStatus();
     // What was given away cannot be taken back: only a stream that brought nothing is tried again.
-    if (begun || !retry.wait_to_retry(status)) return from_wire(status, impl_->address);
+    if (begun || !retry.wait_to_retry(status)) return impl_->refusal(status);
   }
 }
 
@@ -178,7 +180,7 @@ absl::Status Client::watch_events(v1::WatchEventsRequest request,
     if (!wanted) return absl::OkStatus();
     // A server that ends the stream in good order is one that stops: as good as away.
     if (status.ok()) status = {grpc::StatusCode::UNAVAILABLE, "the server ended the event stream"};
-    if (!retry.wait_to_retry(status)) return from_wire(status, impl_->address);
+    if (!retry.wait_to_retry(status)) return impl_->refusal(status);
   }
 }
 

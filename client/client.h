@@ -14,12 +14,15 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/call.h"
+#include "client/trust.h"
 #include "locus/v1/admin_service.pb.h"
 #include "locus/v1/analysis_service.pb.h"
 #include "locus/v1/artifact_service.pb.h"
 #include "locus/v1/calls.h"
 #include "locus/v1/catalog_service.pb.h"
+#include "locus/v1/enrollment_service.pb.h"
 #include "locus/v1/experiment_service.pb.h"
+#include "locus/v1/identity_service.pb.h"
 #include "locus/v1/metric_service.pb.h"
 #include "locus/v1/picture_service.pb.h"
 #include "locus/v1/search_service.pb.h"
@@ -36,6 +39,7 @@ struct ClientOptions {
   // jitter. Every call of the service is idempotent or carries a request id, so repeating one is safe. Zero:
   // one try.
   std::chrono::microseconds patience = std::chrono::seconds(1);
+  ClientTls tls = {};  // plain without
 };
 
 // What a backup holds.
@@ -49,7 +53,8 @@ struct BackupSummary {
 // each client has a connection of its own.
 class Client {
  public:
-  // Makes a client without connecting: the first call does. INVALID_ARGUMENT unless `address` is HOST:PORT.
+  // Makes a client without connecting: the first call does. INVALID_ARGUMENT unless `address` is HOST:PORT and the
+  // files of TLS are in order.
   static absl::StatusOr<std::unique_ptr<Client>> connect(const std::string& address, ClientOptions options = {});
   ~Client();
 

@@ -16,7 +16,10 @@ namespace {
 
 constexpr char kDomain[] = "locus.v1";
 
-absl::Status unreachable(absl::StatusCode code, const std::string& address, const std::string& found) {
+absl::Status unreachable(absl::StatusCode code, const std::string& address, const std::string& found,
+                         const ClientTls& tls) {
+  if (const std::string meaning = explain_connection(tls, address, found); !meaning.empty())
+    return make_error(code, ErrorReason::kServerUnavailable, meaning, "", {{"address", address}, {"found", found}});
   return make_error(code, ErrorReason::kServerUnavailable,
                     "no server answers at " + address + " (" + found +
                         "): start one with `locus serve`, or name another with --server HOST:PORT",
@@ -42,7 +45,7 @@ absl::Status several(absl::StatusCode code, ErrorReason reason, const std::strin
 
 }  // namespace
 
-absl::Status from_wire(const grpc::Status& status, const std::string& address) {
+absl::Status from_wire(const grpc::Status& status, const std::string& address, const ClientTls& tls) {
   if (status.ok()) return absl::OkStatus();
   const auto code = static_cast<absl::StatusCode>(status.error_code());
   google::rpc::Status wire;
@@ -61,8 +64,14 @@ absl::Status from_wire(const grpc::Status& status, const std::string& address) {
     }
   }
   if (reason) return several(code, *reason, status.error_message(), bad, std::move(metadata));
-  if (code == absl::StatusCode::kUnavailable) return unreachable(code, address, status.error_message());
-  if (code == absl::StatusCode::kDeadlineExceeded) return unreachable(code, address, "no answer within the deadline");
+  if (code == absl::StatusCode::kUnavailable) return unreachable(code, address, status.error_message(), tls);
+  if (code == absl::StatusCode::kDeadlineExceeded)
+    return unreachable(code, address, "no answer within the deadline", tls);
+  // gRPC hands over no details of a call that was refused before it reached its service.
+  if (code == absl::StatusCode::kUnauthenticated)
+    return make_error(code, ErrorReason::kNotAuthenticated, status.error_message());
+  if (code == absl::StatusCode::kPermissionDenied)
+    return make_error(code, ErrorReason::kNotPermitted, status.error_message());
   return {code, status.error_message()};
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "client/trust.h"
 
 namespace grpc {
 class Status;
@@ -16,7 +17,7 @@ namespace locus {
 // The status with its ErrorDetail, restored from google.rpc.ErrorInfo and BadRequest. An UNAVAILABLE without
 // details comes from the transport: SERVER_UNAVAILABLE, naming `address` and how to start a server. Likewise
 // a deadline that passed.
-absl::Status from_wire(const grpc::Status& status, const std::string& address);
+absl::Status from_wire(const grpc::Status& status, const std::string& address, const ClientTls& tls = {});
 
 // How long the server asks to wait before the next try (google.rpc.RetryInfo), if it does.
 std::optional<std::chrono::microseconds> retry_delay(const grpc::Status& status);

@@ -4,6 +4,7 @@
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -19,7 +20,9 @@
 #include "locus/v1/analysis_service.grpc.pb.h"
 #include "locus/v1/artifact_service.grpc.pb.h"
 #include "locus/v1/catalog_service.grpc.pb.h"
+#include "locus/v1/enrollment_service.grpc.pb.h"
 #include "locus/v1/experiment_service.grpc.pb.h"
+#include "locus/v1/identity_service.grpc.pb.h"
 #include "locus/v1/metric_service.grpc.pb.h"
 #include "locus/v1/picture_service.grpc.pb.h"
 #include "locus/v1/search_service.grpc.pb.h"
@@ -55,6 +58,8 @@ class Client::Impl {
   }
   void settle() const { connect_for(std::chrono::milliseconds(200)); }
 
+  absl::Status refusal(const grpc::Status& status) const { return from_wire(status, address, options.tls); }
+
   Patience patience(const CallOptions& call) const {
     return Patience(call.patience.value_or(options.patience), call.cancellation);
   }
@@ -85,16 +90,19 @@ class Client::Impl {
       const auto& stub = std::get<std::unique_ptr<Stub>>(stubs);
       const grpc::Status status = ((*stub).*method)(&context, request, &response);
       if (status.ok()) return response;
-      if (!retry.wait_to_retry(status)) return from_wire(status, address);
+      if (!retry.wait_to_retry(status)) return refusal(status);
     }
   }
 
   // One try each. A fault of our own file goes into `local`; then the returned status is of no interest.
   grpc::Status upload_once(const std::filesystem::path& path, const v1::UploadArtifactRequest::Header& header,
                            const CallOptions& call, absl::Status& local) const;
-  // Appends to `fd`, moving `offset` and `hash` along.
+  // Append to `fd`, moving `offset` and `hash` along.
   grpc::Status download_once(const std::string& sha256, int fd, std::int64_t& offset, Sha256& hash,
                              const CallOptions& call, absl::Status& local) const;
+  // From an object store that the server names. False where it names none, or not all came: the server has the rest.
+  bool download_direct(const std::string& sha256, int fd, std::int64_t& offset, Sha256& hash, const CallOptions& call,
+                       absl::Status& local);
 
   const std::string address;
   const ClientOptions options;
@@ -103,8 +111,11 @@ class Client::Impl {
                    std::unique_ptr<v1::MetricService::Stub>, std::unique_ptr<v1::ArtifactService::Stub>,
                    std::unique_ptr<v1::CatalogService::Stub>, std::unique_ptr<v1::PictureService::Stub>,
                    std::unique_ptr<v1::WorkerService::Stub>, std::unique_ptr<v1::AdminService::Stub>,
-                   std::unique_ptr<v1::SearchService::Stub>>
+                   std::unique_ptr<v1::SearchService::Stub>, std::unique_ptr<v1::EnrollmentService::Stub>,
+                   std::unique_ptr<v1::IdentityService::Stub>>
       stubs;
+  // Whether the server names another place for blobs; given up for good when it does not, or when that cannot be reached.
+  std::atomic<bool> direct = true;
 };
 
 }  // namespace locus

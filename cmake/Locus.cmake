@@ -28,6 +28,7 @@ find_package(Threads REQUIRED)
 get_filename_component(LOCUS_ROOT ${CMAKE_CURRENT_LIST_DIR}/.. ABSOLUTE)
 
 include(Precompiled)
+include(Processors)
 
 add_library(locus_warnings INTERFACE)
 target_compile_options(locus_warnings INTERFACE
@@ -46,6 +47,24 @@ if(LOCUS_SANITIZE)
   list(JOIN LOCUS_SANITIZE "," _sanitizers)
   add_compile_options(-fsanitize=${_sanitizers} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${_sanitizers})
+endif()
+
+include(Hardening)
+
+# Fuzzers (tests/fuzz): every parser instrumented for libFuzzer, so a build folder of its own. Their tests are another build's.
+option(LOCUS_FUZZ "Build the fuzzers of tests/fuzz; needs clang" OFF)
+if(LOCUS_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "LOCUS_FUZZ needs clang; this is ${CMAKE_CXX_COMPILER_ID}: use make fuzz, which asks for it")
+  endif()
+  add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
+    -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
+endif()
+
+# What `make sanitize` builds and runs: every C++ test but those of the engine.
+if(LOCUS_FUZZ)
+  add_custom_target(locus_sanitized)
 endif()
 
 # Unity builds compile the sources of a target in batches, since most of the time goes into headers that they share: the
@@ -105,8 +124,15 @@ function(locus_test name)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
+  if(LOCUS_FUZZ AND NOT CMAKE_CURRENT_SOURCE_DIR MATCHES "tests/engine|tests/gpu_shim")
+    list(APPEND ARG_LABELS sanitized)
+    math(EXPR ARG_TIMEOUT "5 * ${ARG_TIMEOUT}")
+  endif()
   locus_executable(${name} TEST SRCS ${ARG_SRCS} DEPS ${ARG_DEPS} GTest::gmock GTest::gtest GTest::gtest_main)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  if("sanitized" IN_LIST ARG_LABELS)
+    add_dependencies(locus_sanitized ${name})
+  endif()
   if(ARG_WHOLE)
     add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
     set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT}

@@ -46,4 +46,10 @@ inline constexpr std::chrono::seconds kUnaryDeadline = 10s;
 inline constexpr int kProtocolVersion = 2;                                          // worker <-> server
 inline constexpr std::chrono::microseconds kArtifactGrace = std::chrono::hours(1);  // of one nothing names yet
 
+// Identities.
+inline constexpr std::chrono::microseconds kTokenMost = std::chrono::hours(24 * 90);
+inline constexpr std::chrono::microseconds kSessionIdle = 12h;  // a session ends this long after its last use,
+inline constexpr std::chrono::microseconds kSessionMost = std::chrono::hours(24 * 7);  // or after its login
+inline constexpr std::chrono::microseconds kAuditKept = std::chrono::hours(24 * 400);
+
 }  // namespace locus

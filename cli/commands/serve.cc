@@ -15,6 +15,25 @@ struct ServeChoice {
   bool json = false;
 };
 
+void add_tls_options(Command& command, server::TlsOptions& tls) {
+  command
+      .add_option("--tls-name", tls.names,
+                  "Speak TLS, under this host name or address; the server's own authority issues the certificate "
+                  "(repeatable)")
+      ->type_name("HOST")
+      ->one_value_each();
+  Argument* const key = command.add_option("--tls-key", tls.key, "Speak TLS with this key, in PEM")->type_name("FILE");
+  command.add_option("--tls-cert", tls.certificate, "Its certificate and those above it, in PEM")
+      ->type_name("FILE")
+      ->needs(key);
+  Argument* const external =
+      command.add_flag("--external-ca", tls.external_authority, "Have no authority: others issue certificates")
+          ->needs(key);
+  command.add_option("--tls-ca", tls.anchors, "Authorities whose certificates clients show, in PEM")
+      ->type_name("FILE")
+      ->needs(external);
+}
+
 void add_options(Command& command, ServeChoice& choice) {
   ServerOptions& options = choice.server;
   command.add_option("--data", options.data, "Folder of database and artifacts (default: ~/.local/share/locus)")
@@ -45,9 +64,30 @@ void add_options(Command& command, ServeChoice& choice) {
       ->type_name("MINUTES")
       ->range(0, 100'000)
       ->show_default();
+  command
+      .add_option("--artifacts", options.artifacts.address,
+                  "Keep checkpoints and models in an object store: s3://BUCKET/PREFIX (default: in the data folder)")
+      ->type_name("ADDRESS");
+  command
+      .add_option("--s3-endpoint", options.artifacts.endpoint,
+                  "Its server, https://HOST; default: Amazon's of the region")
+      ->type_name("URL");
+  command.add_option("--s3-region", options.artifacts.region, "Its region (default: us-east-1)")->type_name("REGION");
+  command
+      .add_option("--s3-credentials", options.artifacts.credentials,
+                  "File with its keys (default: AWS_ACCESS_KEY_ID and its kin, else ~/.aws/credentials)")
+      ->type_name("FILE");
+  command.add_option("--s3-copies", options.artifacts.copies_gib, "GiB of copies kept in the data folder")
+      ->type_name("GIB")
+      ->range(1, 100'000)
+      ->show_default();
   command.add_option("--data-root", options.data_root, "Folder the datasets lie under, for pictures of images")
       ->type_name("FOLDER")
       ->show_default();
+  add_tls_options(command, options.tls);
+  command.add_flag("--no-isolation", options.isolate, "Do not keep the program that draws pictures from other files")
+      ->clears();
+  command.add_flag("--authenticate", options.authenticate, "Ask every caller for a token, on loopback, too");
   command.add_flag("--no-reflection", options.reflection, "Do not describe the services to gRPC tools")->clears();
   command.add_option("--log-level", options.log_level, "How much to say on standard error")
       ->type_name("LEVEL")
@@ -59,25 +99,27 @@ void tell(const ServerAddresses& addresses, bool json) {
   if (json) {
     print(Json({{"grpc", addresses.grpc}, {"http", addresses.http}, {"pid", ::getpid()}}).dump() + "\n");
   } else {
-    print("locus serve: grpc " + addresses.grpc + ", dashboard http://" + addresses.http + "/\n");
+    print("locus serve: grpc " + addresses.grpc + ", dashboard " + addresses.dashboard() + "\n");
   }
 }
 
 }  // namespace
 
 void add_serve(Program& app) {
-  Command& command =
-      add_command(app, {"serve",
-                        kRunGroup,
-                        "Start the server: gRPC, HTTP and the dashboard in one process",
-                        "Prints its addresses once it answers and runs until SIGTERM or SIGINT. Everything it keeps is "
-                        "in one folder. It "
-                        "listens on loopback alone; other machines come through a tunnel.",
-                        {{"locus serve", "Dashboard on http://127.0.0.1:7172, everything under ~/.local/share/locus"},
-                         {"locus serve --alert-command 'mail -s \"$LOCUS_ALERT_SENTENCE\" me@example.org'",
-                          "A message when an experiment ends or stands still"},
-                         {"locus serve --data /srv/locus --grpc-address 127.0.0.1:0 --http-address 127.0.0.1:0 --json",
-                          "On free ports, for a program that reads them"}}});
+  Command& command = add_command(
+      app, {"serve",
+            kRunGroup,
+            "Start the server: gRPC, HTTP and the dashboard in one process",
+            "Prints its addresses once it answers and runs until SIGTERM or SIGINT. Everything it keeps is "
+            "in one folder. Without TLS "
+            "it listens on loopback alone; other machines come through a tunnel.",
+            {{"locus serve", "Dashboard on http://127.0.0.1:7172, everything under ~/.local/share/locus"},
+             {"locus serve --alert-command 'mail -s \"$LOCUS_ALERT_SENTENCE\" me@example.org'",
+              "A message when an experiment ends or stands still"},
+             {"locus serve --tls-name gpu.example.org --grpc-address 0.0.0.0:7171 --http-address 0.0.0.0:7172",
+              "For other machines, which enroll with what `locus admin invite` prints"},
+             {"locus serve --data /srv/locus --grpc-address 127.0.0.1:0 --http-address 127.0.0.1:0 --json",
+              "On free ports, for a program that reads them"}}});
   auto choice = std::make_shared<ServeChoice>();
   choice->server.trainer = trainer_program();
   add_options(command, *choice);

@@ -16,7 +16,7 @@ struct SubmitOptions {
   ServerChoice server;
   SpecChoice spec;
   std::string owner;
-  bool replace = false, watch = false;
+  bool replace = false, choose_again = false, watch = false;
 };
 
 absl::StatusOr<std::string> owner_of(const SubmitOptions& options) {
@@ -60,6 +60,7 @@ int run(const SubmitOptions& options) {
     LOCUS_ASSIGN_OR_RETURN(const std::string owner, owner_of(options));
     request.set_owner(owner);
     request.set_replace(options.replace);
+    request.set_choose_again(options.choose_again);
     if (const absl::Status sent = send_weights(client, *spec); !sent.ok()) return report_error(sent, json, &*spec);
     const auto response = client.create_experiment(request);
     if (!response.ok()) return report_error(response.status(), json, &*spec);
@@ -97,6 +98,8 @@ void add_submit(Program& app) {
       ->type_name("NAME");
   command.add_flag("--replace", options->replace,
                    "Allow a changed specification to drop trials from the experiment of this name");
+  command.add_flag("--choose-again", options->choose_again,
+                   "Let phases that would by now choose otherwise do so, and run the later ones with that");
   command.add_flag("--watch", options->watch, "Follow it until it is over");
   command.body = [options] { return run(*options); };
 }

@@ -6,7 +6,7 @@
 #include "cli/trainer_tool.h"
 #include "core/base/error.h"
 #include "core/catalog/catalog.h"
-#include "worker/app/spawn.h"
+#include "core/process/spawn.h"
 
 namespace locus {
 

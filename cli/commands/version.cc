@@ -6,24 +6,24 @@ namespace locus {
 namespace {
 
 int run(const ServerChoice& choice) {
-  const auto address = server_address(choice.server);
-  if (!address.ok()) return report_error(address.status(), choice.json);
+  const auto to = destination(choice);
+  if (!to.ok()) return report_error(to.status(), choice.json);
   const auto server = [&]() -> absl::StatusOr<v1::Server> {
-    LOCUS_ASSIGN_OR_RETURN(const auto client, Client::connect(*address, {.patience = {}}));
+    LOCUS_ASSIGN_OR_RETURN(const auto client, Client::connect(to->address, {.patience = {}, .tls = to->tls}));
     return client->get_server();
   }();
   // A server that cannot be reached is no mistake of the question; any other answer is.
   if (!server.ok() && !has_reason(server.status(), ErrorReason::kServerUnavailable))
     return report_error(server.status(), choice.json);
   if (choice.json) {
-    Json out = {{"version", LOCUS_VERSION}, {"address", *address}, {"server", nullptr}};
+    Json out = {{"version", LOCUS_VERSION}, {"address", to->address}, {"server", nullptr}};
     if (server.ok()) out["server"] = {{"version", server->version()}, {"protocol_version", server->protocol_version()}};
     print(out.dump() + "\n");
   } else {
     print("locus " LOCUS_VERSION "\n" + (server.ok()
-                                             ? "server " + server->version() + " at " + *address + ", protocol " +
+                                             ? "server " + server->version() + " at " + to->address + ", protocol " +
                                                    std::to_string(server->protocol_version()) + "\n"
-                                             : "no server answers at " + *address + "\n"));
+                                             : "no server answers at " + to->address + "\n"));
   }
   return kExitDone;
 }

@@ -4,11 +4,18 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/settings.h"
+#include "core/base/error.h"
 
 namespace locus {
 namespace {
 
 void add_options(Command& command, WorkerOptions& options) {
+  command
+      .add_option("--enroll", options.enroll,
+                  "Get a certificate with this token of `locus admin invite` first, from the dashboard's address in "
+                  "--server; it is kept and renewed in the work folder")
+      ->type_name("TOKEN");
   command.add_option("--name", options.name, "Unique name of this worker (default: from the host's name)")
       ->type_name("NAME");
   command.add_option("--device", options.device, "What to train on")
@@ -32,6 +39,13 @@ void add_options(Command& command, WorkerOptions& options) {
   command.add_option("--data-root", options.data_root, "Folder the datasets lie under")
       ->type_name("FOLDER")
       ->show_default();
+  command
+      .add_option("--isolate", options.isolate,
+                  "Keep trainers from files, networks and processes they need not reach: auto (on the CPU, what the "
+                  "kernel can hold), off or required")
+      ->type_name("MODE")
+      ->one_of({"auto", "off", "required"})
+      ->show_default();
   command.add_option("--checkpoint-seconds", options.checkpoint_seconds, "How often a training is saved")
       ->type_name("SECONDS")
       ->range(1, 86400)
@@ -42,10 +56,24 @@ void add_options(Command& command, WorkerOptions& options) {
                    "Fail at once if the server cannot be reached at the start, instead of waiting for it");
 }
 
+// Without any word of a server the worker asks where it is enrolled.
+absl::Status choose_server(const ServerChoice& choice, WorkerOptions& options) {
+  LOCUS_ASSIGN_OR_RETURN(const Settings settings, read_settings(settings_path()));
+  options.server = choice.server;
+  if (!options.enroll.empty()) return absl::OkStatus();
+  if (choice.profile.empty()) {
+    if (options.server.empty()) options.server = settings.server;
+    return absl::OkStatus();
+  }
+  LOCUS_ASSIGN_OR_RETURN(const Destination to, destination(choice));
+  options.server = to.address;
+  options.tls = to.tls;
+  return absl::OkStatus();
+}
+
 int run(WorkerOptions options, const ServerChoice& choice) {
-  const auto address = server_address(choice.server);
-  if (!address.ok()) return report_error(address.status(), choice.json);
-  options.server = *address;
+  if (const absl::Status status = choose_server(choice, options); !status.ok())
+    return report_error(status, choice.json);
   const bool json = choice.json;
   const absl::Status status = run_worker(options, [json](const WorkerReady& ready) {
     const Json line = {{"name", ready.name},   {"server", ready.server}, {"device", ready.device},
@@ -69,6 +97,8 @@ void add_worker(Program& app) {
                         "saves checkpoints and "
                         "stops, and a second signal ends it at once. It trains on through a restart of the server.",
                         {{"locus worker --slots 2", "Two CPU slots for the server on this machine"},
+                         {"locus worker --enroll TOKEN --server https://gpu.example.org:7172",
+                          "Become a worker of a server elsewhere; afterwards `locus worker` is enough"},
                          {"locus worker --device cuda", "One slot for each GPU"},
                          {"locus worker --device cuda --per-gpu 4", "Four stages at a time on each GPU"}}});
   auto options = std::make_shared<WorkerOptions>();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 #include <vector>
@@ -91,7 +92,8 @@ Grid leaderboard_grid(const v1::Table& table) {
     const bool pairs = compared && row.pairs() > 0;
     std::string difference = row.baseline() ? "baseline" : row.standing();
     if (pairs) difference = plus_minus(row.difference(), row.difference_std(), decimals, true);
-    Row cells = {measured ? std::to_string(++rank) : "-",
+    const bool ranked = measured && row.standing().empty() && !table.chose();
+    Row cells = {ranked ? std::to_string(++rank) : "-",
                  row.label(),
                  n,
                  plus_minus(row.mean(), row.std(), decimals),
@@ -202,8 +204,9 @@ using Marks = std::vector<Mark>;
 
 Marks marks_of(const v1::Table& table) {
   std::vector<double> means;
-  for (const v1::TableRow& row : table.rows()) means.push_back(row.mean());
-  if (table.direction().empty()) return Marks(means.size(), Mark::kNone);
+  for (const v1::TableRow& row : table.rows())
+    means.push_back(row.standing().empty() ? row.mean() : std::numeric_limits<double>::quiet_NaN());
+  if (table.direction().empty() || table.chose()) return Marks(means.size(), Mark::kNone);
   return locus::marks_of(means, table.direction() != "min", decimals_of(table));
 }
 
@@ -262,14 +265,15 @@ std::string render_csv(const v1::Table& table) {
       "rank,label,baseline,n,missing_seeds,mean,std,ci_low,ci_high,pairs,difference,difference_std,"
       "difference_low,difference_high,"
       "p_sign_flip,p_floor,p_t,p_holm,parameters,parameters_added,ms_per_step,ms_per_step_std,selection,"
-      "assignment,compared_with,baseline_mean,times_vary\n";
+      "assignment,compared_with,baseline_mean,times_vary,top_seeds,mean_all,std_all,standing,chosen_by\n";
   int rank = 0;
   for (const v1::TableRow& row : table.rows()) {
     std::string missing;
     for (const auto seed : row.missing_seeds()) missing += (missing.empty() ? "" : " ") + std::to_string(seed);
     const auto count = [](std::int64_t value) { return value < 0 ? std::string() : std::to_string(value); };
-    Row cells = {std::isnan(row.mean()) ? "" : std::to_string(++rank), escape_csv(row.label()),
-                 row.baseline() ? "true" : "false", std::to_string(row.n()), missing};
+    const bool ranked = !std::isnan(row.mean()) && row.standing().empty() && !table.chose();
+    Row cells = {ranked ? std::to_string(++rank) : "", escape_csv(row.label()), row.baseline() ? "true" : "false",
+                 std::to_string(row.n()), missing};
     for (const double value : {row.mean(), row.std(), row.ci_low(), row.ci_high()}) cells.push_back(every_digit(value));
     cells.push_back(std::to_string(row.pairs()));
     for (const double value : {row.difference(), row.difference_std(), row.difference_low(), row.difference_high(),
@@ -284,6 +288,9 @@ std::string render_csv(const v1::Table& table) {
     cells.push_back(escape_csv(row.baseline_label()));
     cells.push_back(every_digit(row.baseline_mean()));
     cells.push_back(row.times_vary() ? "true" : "false");
+    cells.push_back(std::to_string(table.top_seeds()));
+    for (const double value : {row.mean_all(), row.std_all()}) cells.push_back(every_digit(value));
+    for (const std::string* text : {&row.standing(), &row.chosen_by()}) cells.push_back(escape_csv(*text));
     for (std::size_t i = 0; i < cells.size(); ++i) out += (i > 0 ? "," : "") + cells[i];
     out += "\n";
   }

@@ -110,6 +110,20 @@ std::string paired_text(const v1::Comparison& comparison) {
                            rows);
 }
 
+// Means over the best seeds beside those of all, where the contract has such.
+std::string top_text(const v1::Comparison& comparison) {
+  if (comparison.top_seeds() == 0) return "";
+  Rows rows;
+  for (const v1::ComparedItem& item : comparison.items()) {
+    const auto shown = [&](double mean) {
+      return std::isnan(mean) ? std::string("-") : show_fixed(mean, decimals_for(comparison.unit(), mean));
+    };
+    rows.push_back({printable(name_of(item)), shown(item.mean()), shown(item.mean_all())});
+  }
+  const std::string best = "mean of the best " + std::to_string(comparison.top_seeds());
+  return "\n" + render_text_table({{"item"}, {best, Align::kRight}, {"of all", Align::kRight}}, rows);
+}
+
 }  // namespace
 
 std::string show_bytes(std::int64_t bytes) {
@@ -157,7 +171,7 @@ std::string render_comparison(const v1::Comparison& comparison, bool all) {
   columns[0].title = "result";
   for (std::size_t c = 1; c < columns.size(); ++c) columns[c].align = Align::kRight;
   if (comparison.results_size() > 0) out += "\n" + render_text_table(columns, result_rows(comparison));
-  out += paired_text(comparison);
+  out += top_text(comparison) + paired_text(comparison);
   for (const std::string& warning : comparison.warnings()) out += "warning: " + printable(warning) + "\n";
   return out;
 }

@@ -69,6 +69,7 @@ struct SearchPlan {
   std::int64_t proposals = 0;  // of the group that has most, repeated ones included
   SearchFigures figures;
   double checkpoint_bytes = -1;  // of the largest training that may be parked; -1: unknown
+  PlannedStage training;         // of the first cell; before a client has proposed, of the middle of the space
 };
 
 struct ExperimentPlan {

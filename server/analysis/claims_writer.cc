@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
+#include "core/statistics/order_statistics.h"
 #include "core/statistics/samples.h"
 
 namespace locus::server {
@@ -132,6 +134,7 @@ std::vector<ClaimTableWriter::Match> ClaimTableWriter::matches_of(const ClaimVal
     Match match{.cell = cell,
                 .place = *place,
                 .measured = {},
+                .top = 0,
                 .values = nullptr,
                 .baseline_label = {},
                 .baseline_labels = {},
@@ -155,6 +158,7 @@ std::vector<ClaimTableWriter::Match> ClaimTableWriter::matches_of(const ClaimVal
                       .difference = kUndefined,
                       .difference_half_width = kUndefined,
                       .pairs = 0};
+    if (const int top = measured_->top_seeds(measure, match.place); top <= match.measured.n) match.top = top;
     if (baseline != nullptr) pair_with_baseline(*baseline, measure, &match);
     match.judgment = judge(table_, value, baseline, match.measured, match.differences);
   }
@@ -204,15 +208,27 @@ void ClaimTableWriter::fill_match(const ClaimValue& value, const Match& found, v
   match->set_label(measured_->label(found.cell.cell));
   match->set_labels(found.place.labels);
   match->set_n(measured.n);
-  match->set_mean(measured.mean);
-  match->set_std(measured.n < 2 ? kUndefined : sample_std(numbers(*found.values)));
+  const double spread = measured.n < 2 ? kUndefined : sample_std(numbers(*found.values));
+  const auto top = static_cast<std::size_t>(found.top);
+  match->set_top_seeds(found.top);
+  match->set_mean(top > 0 ? top_mean(numbers(*found.values), top, measured_->maximizes()).mean : measured.mean);
+  match->set_std(top > 0 ? kUndefined : spread);
+  match->set_mean_all(measured.mean);
+  match->set_std_all(spread);
   match->set_baseline_label(found.baseline_label);
   match->set_baseline_labels(found.baseline_labels);
   match->set_difference(measured.difference);
   match->set_difference_low(measured.difference - measured.difference_half_width);
   match->set_difference_high(measured.difference + measured.difference_half_width);
   match->set_pairs(measured.pairs);
-  match->set_sentence(claim_sentence(value, measured, found.differences));
+  std::string sentence = claim_sentence(value, measured, found.differences);
+  if (top > 0) {
+    char mean[32];
+    std::snprintf(mean, sizeof mean, "%.2f", match->mean());
+    sentence += "; by the experiment's contract " + std::string(mean) + ", " +
+                top_sentence(found.top, measured.n, found.place.split, !measured_->maximizes());
+  }
+  match->set_sentence(std::move(sentence));
   for (const SettingDifference& one : found.differences) match->add_differences(to_string(one));
   match->set_verdict(to_string(found.judgment.verdict));
   match->set_why(to_string(found.judgment.why));

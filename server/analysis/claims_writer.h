@@ -30,6 +30,7 @@ class ClaimTableWriter {
     ClaimedCell cell;
     ResultPlace place;
     Measured measured;
+    int top = 0;  // MeasuredExperiment::top_seeds(), where it has as many
     const BySeed* values = nullptr;
     std::string baseline_label, baseline_labels;
     std::vector<SettingDifference> differences;  // the baseline's options too

@@ -8,15 +8,19 @@
 #include <set>
 
 #include "core/analysis/comparability.h"
+#include "core/analysis/extension.h"
 #include "core/analysis/measurements.h"
 #include "core/analysis/queries.h"
 #include "core/analysis/question.h"
 #include "core/analysis/reduce.h"
+#include "core/analysis/tuned.h"
 #include "core/base/error.h"
 #include "core/base/invalid.h"
+#include "core/statistics/order_statistics.h"
 #include "core/statistics/samples.h"
 #include "server/analysis/compare_settings.h"
 #include "server/analysis/looks.h"
+#include "server/analysis/shown_cells.h"
 #include "server/wire/convert.h"
 
 namespace locus::server {
@@ -36,6 +40,7 @@ struct Side {
   std::map<std::int64_t, double> values;  // by seed
   StageBriefs stages;
   std::shared_ptr<const Outline> outline;
+  std::string standing;  // of its cell
 };
 
 // "NAME/cells/3" -> 3; nothing for another form.
@@ -134,6 +139,8 @@ absl::StatusOr<Side> load_side(Store& store, OutlineCache& outlines, Briefs& bri
   side.settings = settings_of(configs);
   if (side.cell) side.settings.erase("seed");  // the seeds of a cell differ by nature: they are listed
   LOCUS_ASSIGN_OR_RETURN(side.outline, outlines.get(side.experiment));
+  LOCUS_ASSIGN_OR_RETURN(const auto standings, read_standings(store, side.experiment.id));
+  if (const auto found = standings.find(side.cell_ordinal); found != standings.end()) side.standing = found->second;
   LOCUS_ASSIGN_OR_RETURN(const auto cells, store.cells(side.experiment.id));
   for (const CellRow& cell : cells) {
     if (cell.ordinal == side.cell_ordinal) side.assignment = cell.assignment_json;
@@ -167,7 +174,53 @@ void fill_results(const std::vector<Side>& sides, v1::Comparison* out) {
   }
 }
 
-void fill_paired(const std::vector<Side>& sides, v1::Comparison* out) {
+// Whether the values of this metric chose on some side, or a side was not sent to its end: no test of them holds.
+bool untested(const std::vector<Side>& sides, const Question& question) {
+  return std::any_of(sides.begin(), sides.end(), [&](const Side& side) {
+    return !side.standing.empty() || chooses_itself(*side.outline, question.key.metric, question.key.split);
+  });
+}
+
+// What chose, what was not sent to its end, means over the best seeds, seeds that were added: the tables' sentences.
+absl::Status warn_of_choosing(Briefs& briefs, const std::vector<Side>& sides, const Question& question,
+                              v1::Comparison* out) {
+  std::vector<std::string> sentences;
+  for (const Side& side : sides) {
+    const std::string whose = side.name + ": ";
+    if (chooses_itself(*side.outline, question.key.metric, question.key.split))
+      sentences.push_back(whose + question.key.split + " chose, so nothing is tested on it; compare another split");
+    if (!side.standing.empty())
+      sentences.push_back(whose + "its search left it " + side.standing + ", so nothing is tested against it");
+    if (out->top_seeds() > 0 && side.values.size() >= static_cast<std::size_t>(out->top_seeds())) {
+      sentences.push_back(whose +
+                          top_sentence(out->top_seeds(), static_cast<int>(side.values.size()), question.key.split,
+                                       question.direction == "min") +
+                          "; the mean of all stands beside it, and differences are of all seeds");
+    }
+    if (!side.cell || untested(sides, question)) continue;
+    LOCUS_ASSIGN_OR_RETURN(const StageBriefs* all, briefs.of(side.experiment.id));
+    std::vector<TrialRow> rows;
+    for (const StageBrief& one : all->stages) {  // trial by trial
+      if (rows.empty() || rows.back().ordinal != one.trial) rows.push_back({one.trial, one.cell, one.seed, false});
+    }
+    const std::string added = extension_sentence(added_seeds(std::move(rows), {side.cell_ordinal}));
+    if (!added.empty()) sentences.push_back(whose + added);
+  }
+  for (std::string& sentence : sentences) out->add_warnings(std::move(sentence));
+  return absl::OkStatus();
+}
+
+void fill_means(const Side& side, const Question& question, std::int64_t top, v1::ComparedItem* item) {
+  item->set_standing(side.standing);
+  item->set_chosen_by(side.outline->chosen_by);
+  std::vector<double> values;
+  for (const auto& [seed, value] : side.values) values.push_back(value);
+  item->set_mean_all(summarize_sample(values, kConfidence).mean);
+  item->set_mean(top > 0 ? top_mean(values, static_cast<std::size_t>(top), question.direction != "min").mean
+                         : item->mean_all());
+}
+
+void fill_paired(const std::vector<Side>& sides, bool tested, v1::Comparison* out) {
   for (std::size_t i = 1; i < sides.size(); ++i) {
     auto* paired = out->add_paired();
     paired->set_item(static_cast<int>(i));
@@ -189,9 +242,9 @@ void fill_paired(const std::vector<Side>& sides, v1::Comparison* out) {
     paired->set_std(summary.std);
     paired->set_low(summary.low);
     paired->set_high(summary.high);
-    paired->set_p_sign_flip(sign_flip_p(differences));
-    paired->set_p_floor(sign_flip_floor(summary.n));
-    paired->set_p_t(paired_t_p(differences));
+    paired->set_p_sign_flip(tested ? sign_flip_p(differences) : kUndefined);
+    paired->set_p_floor(tested ? sign_flip_floor(summary.n) : kUndefined);
+    paired->set_p_t(tested ? paired_t_p(differences) : kUndefined);
   }
 }
 
@@ -238,12 +291,15 @@ absl::StatusOr<v1::Comparison> compare(Store& store, OutlineCache& outlines, con
   for (Side& side : sides) LOCUS_RETURN_IF_ERROR(add_contract_results(store, side.stages, contract, side.results));
   LOCUS_ASSIGN_OR_RETURN(const Question question, complete(sides, request));
   v1::Comparison out;
+  const std::int64_t top = top_seeds(contract, question.key.metric, question.key.split);
+  out.set_top_seeds(static_cast<int>(top));
   for (Side& side : sides) {
     for (const TrialView& trial : side.trials) {
       const auto value = measured(trial, side.results, question.key, question.reducer);
       if (value) side.values[trial.trial.seed] = *value;
     }
     fill_item(side, out.add_items());
+    fill_means(side, question, top, out.mutable_items(out.items_size() - 1));
     const Looks looks = read_looks(store, outlines, side.experiment);
     const auto look = looks.find(side.cell_ordinal);
     if (look != looks.end()) to_proto(look->second, out.mutable_items(out.items_size() - 1)->mutable_look());
@@ -253,7 +309,8 @@ absl::StatusOr<v1::Comparison> compare(Store& store, OutlineCache& outlines, con
     compared.push_back({side.name, side.experiment.name, side.settings, prior_label(*side.outline, side.assignment)});
   fill_settings(compared, &out);
   fill_results(sides, &out);
-  fill_paired(sides, &out);
+  fill_paired(sides, !untested(sides, question), &out);
+  LOCUS_RETURN_IF_ERROR(warn_of_choosing(briefs, sides, question, &out));
   for (std::string& warning : environment_warnings(sides)) out.add_warnings(std::move(warning));
   out.set_metric(question.key.metric);
   out.set_split(question.key.split);

@@ -5,14 +5,15 @@
 #include <cmath>
 
 #include "core/analysis/comparability.h"
+#include "core/analysis/extension.h"
 #include "core/analysis/measurements.h"
 #include "core/analysis/question.h"
 #include "core/analysis/reduce.h"
 #include "core/analysis/tuned.h"
 #include "core/base/error.h"
-#include "core/search/fold.h"
 #include "core/statistics/leaderboard.h"
 #include "server/analysis/looks.h"
+#include "server/analysis/shown_cells.h"
 #include "server/wire/convert.h"
 
 namespace locus::server {
@@ -165,34 +166,6 @@ std::vector<std::string> environment_warnings(const LeaderboardSource& source,
   return compare_environments(environments, cells, "row").sentences;
 }
 
-}  // namespace
-
-ShownCells shown_cells(const LeaderboardSource& source, bool proposals) {
-  ShownCells out{source.outline, false};
-  if (proposals || !source.outline.search) return out;
-  const MetricContract& contract = source.outline.metric;
-  const std::string reducer = default_reduce(contract, contract.name, contract.selects_on);
-  std::map<std::int64_t, std::string> keys;
-  std::set<std::string> not_to_the_end;
-  for (const CellRow& cell : source.cells) {
-    keys[cell.ordinal] = cell.row_key;
-    if (source.standing.contains(cell.ordinal)) not_to_the_end.insert(cell.row_key);
-  }
-  std::map<std::string, std::vector<double>> values;
-  for (const TrialView& trial : source.trials) {
-    if (trial.trial.retired) continue;
-    if (const auto value = measured_any_labels(trial, source.results, contract.name, contract.selects_on, reducer))
-      values[keys[trial.trial.cell]].push_back(*value);
-  }
-  CellSelections selections;
-  for (const auto& [key, of_cell] : values) selections[key] = {sample_mean(of_cell), of_cell.size()};
-  if (const auto chosen = chosen_cells(source.outline, selections, not_to_the_end))
-    out = {tuned_outline(source.outline, *chosen), true};
-  return out;
-}
-
-namespace {
-
 LeaderboardInput input_of(const LeaderboardSource& source, const ShownCells& shown, const Question& question,
                           const TrialsByCell& trials) {
   std::map<std::string, std::int64_t> ordinals;
@@ -229,6 +202,7 @@ void fill_head(const LeaderboardSource& source, const ShownCells& shown, const Q
   out->set_matched(source.outline.matched);
   out->set_top_seeds(static_cast<int>(top_seeds(source.outline.metric, question.key.metric, question.key.split)));
   out->set_chosen(shown.one_row_a_group);
+  out->set_chose(chooses_itself(source.outline, question.key.metric, question.key.split));
   out->set_phase(source.outline.phase);
   for (const std::string& phase : source.outline.phases) out->add_phases(phase);
 }
@@ -260,6 +234,14 @@ std::vector<std::string> warnings_of(const LeaderboardSource& source, const Show
       ++about.standing[standing->second];
   }
   std::vector<std::string> out = search_warnings(source.outline, about);
+  if (!table.correction.empty()) {
+    std::vector<TrialRow> trials;
+    std::set<std::int64_t> cells;
+    for (const TrialView& trial : source.trials) trials.push_back(trial.trial);
+    for (const LeaderboardRow& line : table.lines) cells.insert(line.cell.cell);
+    if (std::string added = extension_sentence(added_seeds(std::move(trials), cells)); !added.empty())
+      out.push_back(std::move(added));
+  }
   out.insert(out.end(), table.warnings.begin(), table.warnings.end());
   for (auto& warning : environment_warnings(source, table.lines)) out.push_back(std::move(warning));
   return out;
@@ -303,15 +285,6 @@ void add_stage(const StageBrief& brief, std::vector<TrialView>& trials) {
   view.stage.id = brief.stage;
   view.stage.kind = brief.kind;
   view.stage.state = brief.state;
-}
-
-absl::StatusOr<std::map<std::int64_t, std::string>> read_standings(Store& store, ExperimentId id) {
-  const auto search = store.search(id);
-  if (absl::IsNotFound(search.status())) return std::map<std::int64_t, std::string>();
-  LOCUS_RETURN_IF_ERROR(search.status());
-  LOCUS_ASSIGN_OR_RETURN(const std::vector<DecisionRow> log, store.decisions(id, 0, 0));
-  LOCUS_ASSIGN_OR_RETURN(const Fold fold, Fold::of(log));
-  return standings(fold);
 }
 
 }  // namespace

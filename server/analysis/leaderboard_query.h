@@ -23,14 +23,6 @@ struct LeaderboardSource {
       standing;  // cells that their search did not send to the end (core/analysis/tuned.h)
 };
 
-// What of a search's cells a table shows, and how.
-struct ShownCells {
-  Outline outline;               // of the cells that are shown
-  bool one_row_a_group = false;  // the proposal that was chosen stands for each group
-};
-// Pure. `proposals`: all of them are asked for.
-ShownCells shown_cells(const LeaderboardSource& source, bool proposals);
-
 // Pure. `request` may name another metric, split or label set than the contract's. INVALID_ARGUMENT for
 // one that nobody knows, and for labels of another form.
 absl::StatusOr<v1::Table> leaderboard_of(const LeaderboardSource& source, const v1::GetTableRequest& request);

@@ -5,7 +5,8 @@
 #include <cmath>
 
 #include "core/analysis/reduce.h"
-#include "server/analysis/leaderboard_query.h"
+#include "core/analysis/tuned.h"
+#include "server/analysis/shown_cells.h"
 
 namespace locus::server {
 namespace {
@@ -33,13 +34,16 @@ absl::StatusOr<MeasuredExperiment> MeasuredExperiment::load(Store& store, Outlin
   LOCUS_ASSIGN_OR_RETURN(out.outline_, outlines.get(row));
   LOCUS_ASSIGN_OR_RETURN(LeaderboardSource source,
                          read_leaderboard_source(store, outlines, row));  // the table's numbers
+  const ShownCells shown = shown_cells(source, /*proposals=*/false);
+  out.standing_ = std::move(source.standing);
   out.trials_ = std::move(source.trials);
   out.results_ = std::move(source.results);
   std::erase_if(out.trials_, [](const TrialView& trial) { return trial.trial.retired || trial.stages.empty(); });
   for (std::size_t i = 0; i < out.trials_.size(); ++i) out.by_cell_[out.trials_[i].trial.cell].push_back(i);
   for (const CellRow& cell : source.cells) {
-    // What earlier phases train is a step on the way to what the last one reports.
-    if (!out.outline_->phases.empty() && !out.outline_->places.contains(cell.row_key)) continue;
+    // What earlier phases train is a step on the way to what the last one reports; of proposals the chosen one stands for its group.
+    const bool whole = out.outline_->phases.empty() && !shown.one_row_a_group;
+    if (!whole && !shown.outline.places.contains(cell.row_key)) continue;
     LOCUS_RETURN_IF_ERROR(out.add(store, row.id, cell));
   }
   return out;
@@ -139,6 +143,10 @@ std::vector<SettingDifference> MeasuredExperiment::differences_at(const ClaimVal
                                                                   const ResultPlace& place) const {
   std::vector<SettingDifference> out;
   const Json labels = Json::parse(place.labels, nullptr, false);
+  if (!measure.cost && chooses_itself(*outline_, measure.metric, place.split))
+    out.push_back({"split", "not the one that chose", place.split + ", which chose"});
+  if (const auto standing = standing_.find(cells_[cell.cell].ordinal); standing != standing_.end())
+    out.push_back({"search", "trained to the end", standing->second});
   if (const std::string paper = setting_of_claim(claim, "interpolation"); cell.scale && !paper.empty()) {
     const bool evaluated = labels.is_object() && labels.value("positions", "") == kInterpolated;
     const std::string here = interpolates(cells_[cell.cell].config, *catalog_, evaluated) ? kInterpolated : kNative;
@@ -153,6 +161,11 @@ std::vector<SettingDifference> MeasuredExperiment::differences_at(const ClaimVal
     if (here != paper) out.push_back({"batch", paper, here});
   }
   return out;
+}
+
+int MeasuredExperiment::top_seeds(const Measure& measure, const ResultPlace& place) const {
+  const bool alone = measure.minus.empty() && measure.over.empty();
+  return alone ? static_cast<int>(locus::top_seeds(outline_->metric, measure.metric, place.split)) : 0;
 }
 
 std::optional<double> MeasuredExperiment::result(const TrialView& trial, const std::string& metric,

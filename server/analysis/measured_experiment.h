@@ -44,9 +44,14 @@ class MeasuredExperiment {
   // Nothing when nobody measured there.
   std::optional<ResultPlace> place(const ClaimValue& claim, const Measure& measure, const ClaimedCell& cell);
 
-  // What the place says of the setting beyond the cell: interpolation, a part of the split, the batch of a cost.
+  // What the place and the search say of the setting beyond the cell: interpolation, a part of the split, the batch of a cost, a split
+  // that has chosen, a training that was not sent to its end.
   std::vector<SettingDifference> differences_at(const ClaimValue& claim, const Measure& measure,
                                                 const ClaimedCell& cell, const ResultPlace& place) const;
+
+  // Over how many of the best seeds the experiment's own contract means this number; 0: over all, as everything else.
+  int top_seeds(const Measure& measure, const ResultPlace& place) const;
+  bool maximizes() const { return outline_->metric.direction != "min"; }
 
   // The claim's number, in its unit, by seed.
   const BySeed& values(std::size_t cell, const Measure& measure, const ResultPlace& place);
@@ -64,6 +69,7 @@ class MeasuredExperiment {
   std::vector<TrialView> trials_;
   std::map<std::int64_t, std::vector<std::size_t>> by_cell_;  // indices into trials_
   ResultsByStage results_;
+  std::map<std::int64_t, std::string> standing_;  // as LeaderboardSource has it
   std::vector<ExperimentCell> cells_;
   std::vector<std::string> labels_;  // of the cells
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> sets_;

@@ -2,42 +2,20 @@
 #include "server/analysis/outline_cache.h"
 
 #include <algorithm>
-#include <set>
 
 #include "core/base/error.h"
 #include "core/base/invalid.h"
 #include "core/base/text.h"
-#include "core/experiment/plan/planner.h"
-#include "core/experiment/plan/protocol.h"
+#include "core/experiment/plan/proposed.h"
 
 namespace locus::server {
 namespace {
 
 constexpr std::size_t kOutlinesKept = 4096, kCellsKept = 100'000;  // some tens of MB at most
-constexpr char kPhaseKey[] = "$phase";                             // in the row keys of experiments with phases
 
 // Canonical JSON is without spaces. A description that says so costs one look at the cells.
 bool of_a_client(const ExperimentRow& row) {
   return row.spec_json.find("\"propose\":\"external\"") != std::string::npos;
-}
-
-// The settings that a client proposed, in order: those of the cells, each once.
-ProposedCells proposals_of(const Json& specification, const std::vector<CellRow>& cells) {
-  ProposedCells out;
-  std::set<std::string> seen;
-  const Json space = specification.contains("search") && specification["search"].is_object()
-                         ? specification["search"].value("space", Json::object())
-                         : Json::object();
-  for (const CellRow& cell : cells) {
-    const Json assignment = Json::parse(cell.assignment_json, nullptr, /*allow_exceptions=*/false);
-    std::map<std::string, Json> values;
-    Json key = Json::object();
-    for (const auto& [path, dimension] : space.items()) {
-      if (assignment.is_object() && assignment.contains(path)) key[path] = values[path] = assignment[path];
-    }
-    if (values.size() == space.size() && seen.insert(canonical_json(key)).second) out.push_back(std::move(values));
-  }
-  return out;
 }
 
 absl::StatusOr<std::size_t> place_of(const ProtocolPlan& plan, const std::string& phase) {
@@ -64,9 +42,7 @@ void tell_phase(const ProtocolPlan& plan, std::size_t place, Outline* out) {
   if (plan.phases.size() < 2) return;
   out->places.clear();
   for (std::size_t i = 0; i < out->cells.size(); ++i) {
-    Json key = Json::parse(out->cells[i].row_key, nullptr, /*allow_exceptions=*/false);
-    key[kPhaseKey] = phase.name;
-    out->cells[i].row_key = canonical_json(key);
+    out->cells[i].row_key = phase_row_key(out->cells[i].row_key, phase.name);
     out->places.emplace(out->cells[i].row_key, i);
   }
   std::vector<std::string> by;
@@ -89,13 +65,10 @@ absl::StatusOr<Outline> OutlineCache::make(const ExperimentRow& row, const std::
   LOCUS_ASSIGN_OR_RETURN(const std::string document, store_.catalog(row.catalog_digest));
   LOCUS_ASSIGN_OR_RETURN(const Catalog catalog, Catalog::parse(Json::parse(document, nullptr, false)));
   const Json specification = Json::parse(row.spec_json, nullptr, /*allow_exceptions=*/false);
-  const ProposedCells cells = proposals_of(specification, proposed);
-  if (!cells.empty()) {
-    if (!phase.empty()) return invalid("phase", "the experiment has no phase '" + phase + "'; it has no phases at all");
-    LOCUS_ASSIGN_OR_RETURN(const ExperimentPlan plan, plan_proposed(specification, catalog, cells));
-    return make_outline(plan, catalog);
+  LOCUS_ASSIGN_OR_RETURN(ProtocolPlan plan, plan_protocol(specification, catalog));
+  if (const PhaseProposals cells = proposed_of(plan.phases, proposed); !cells.empty()) {
+    LOCUS_ASSIGN_OR_RETURN(plan, plan_protocol(specification, catalog, cells));
   }
-  LOCUS_ASSIGN_OR_RETURN(const ProtocolPlan plan, plan_protocol(specification, catalog));
   LOCUS_ASSIGN_OR_RETURN(const std::size_t place, place_of(plan, phase));
   LOCUS_ASSIGN_OR_RETURN(Outline out, make_outline(plan.phases[place].plan, catalog));
   tell_phase(plan, place, &out);

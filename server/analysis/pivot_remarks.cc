@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "core/analysis/extension.h"
 #include "core/analysis/tuned.h"
 #include "core/base/text.h"
 #include "core/statistics/estimates.h"
@@ -201,6 +202,24 @@ void warn_of_searches(const Remarked& from, std::vector<std::string>& out) {
   }
 }
 
+// Tests over seeds that were added later: the leaderboard's sentence.
+void warn_of_extensions(const Remarked& from, const v1::PaperTable& table, std::vector<std::string>& out) {
+  if (std::none_of(table.cells().begin(), table.cells().end(),
+                   [](const v1::PaperCell& cell) { return !std::isnan(cell.p()); }))
+    return;
+  for (const PivotSource& source : from.sources.experiments) {
+    std::vector<TrialRow> trials;
+    std::set<std::int64_t> cells;
+    for (const PivotTrial& trial : source.trials) trials.push_back({trial.ordinal, trial.cell, trial.seed, false});
+    for (const CellRow& cell : source.cells) {
+      if (source.outline->places.contains(cell.row_key)) cells.insert(cell.ordinal);
+    }
+    const std::string sentence = extension_sentence(added_seeds(std::move(trials), cells));
+    if (!sentence.empty())
+      out.push_back(from.sources.experiments.size() > 1 ? source.name + ": " + sentence : sentence);
+  }
+}
+
 const char* describe(PivotTest test) {
   return test == PivotTest::kSignFlip  ? "the exact two-sided sign-flip test on differences paired by seed"
          : test == PivotTest::kPairedT ? "the two-sided paired t test on differences paired by seed"
@@ -293,6 +312,7 @@ void add_remarks(const Remarked& from, v1::PaperTable* out) {
   std::vector<std::string> warnings, notes;
   warn_of_cells(*out, warnings);
   warn_of_searches(from, warnings);
+  warn_of_extensions(from, *out, warnings);
   warn_of_floor(from, *out, warnings);
   warn_of_times(*out, warnings);
   warn_of_unlike(from, *out, warnings);

@@ -11,7 +11,7 @@
 #include "core/analysis/tuned.h"
 #include "core/base/error.h"
 #include "core/base/invalid.h"
-#include "server/analysis/leaderboard_query.h"
+#include "server/analysis/shown_cells.h"
 #include "server/wire/convert.h"
 
 namespace locus::server {

@@ -32,15 +32,19 @@ absl::StatusOr<Address> parse_address(const std::string& text, const std::string
   return out;
 }
 
-absl::Status require_loopback(const Address& address, const std::string& option) {
+bool is_loopback(const Address& address) {
   boost::system::error_code error;
   const auto ip = boost::asio::ip::make_address(address.host, error);
-  if (address.host == "localhost" || (!error && ip.is_loopback())) return absl::OkStatus();
+  return address.host == "localhost" || (!error && ip.is_loopback());
+}
+
+absl::Status require_loopback(const Address& address, const std::string& option) {
+  if (is_loopback(address)) return absl::OkStatus();
   return make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kAddressRefused,
                     "\"" + address.text() +
-                        "\" can be reached by others, and Locus has neither TLS nor authentication yet; "
-                        "give " +
-                        option + " a loopback address such as 127.0.0.1 and reach it through an SSH tunnel",
+                        "\" can be reached by others, and the server was told nothing of TLS: give --tls-name with the "
+                        "name they reach it under, or give " +
+                        option + " a loopback address such as 127.0.0.1 and come through an SSH tunnel",
                     "", {{"option", option}, {"address", address.text()}});
 }
 

@@ -1,4 +1,4 @@
-// Where to listen: parsing, and the rule that nothing but loopback is served without TLS and authentication.
+// Where to listen: parsing, and the rule that nothing but loopback is served without TLS.
 #pragma once
 
 #include <string>
@@ -16,7 +16,8 @@ struct Address {
 // INVALID_ARGUMENT for another form than HOST:PORT; `option` is how the user gives it ("--grpc-address").
 absl::StatusOr<Address> parse_address(const std::string& text, const std::string& option);
 
-// FAILED_PRECONDITION (ADDRESS_REFUSED) unless the host is a loopback address.
+bool is_loopback(const Address& address);
+// FAILED_PRECONDITION (ADDRESS_REFUSED) unless the host is a loopback address: nothing else is served without TLS.
 absl::Status require_loopback(const Address& address, const std::string& option);
 
 // UNAVAILABLE (PORT_IN_USE) when another socket listens there; OK when it is free. Binds and lets go.

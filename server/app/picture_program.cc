@@ -1,20 +1,22 @@
-// posix_spawn: safe to call from a process with threads, unlike fork.
+// A child for each picture.
 #include "server/app/picture_program.h"
 
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
-#include <cstring>
+#include <mutex>
 
 #include "core/base/clock.h"
+#include "core/base/data_copies.h"
 #include "core/base/error.h"
 #include "core/limits.h"
+#include "core/process/program.h"
+#include "core/process/spawn.h"
 
 namespace locus::server {
 namespace {
@@ -24,7 +26,8 @@ namespace fs = std::filesystem;
 constexpr auto kTime = std::chrono::seconds(90);
 constexpr std::size_t kOutputBytes = static_cast<std::size_t>(kMessageBytes) - (256 << 10);
 constexpr std::size_t kErrorBytes = 4096;
-constexpr int kWrong = 2, kNoData = 3;  // exit statuses of the tool
+constexpr int kWrong = 2, kNoData = 3;               // exit statuses of the tool
+constexpr std::string_view kOfATrial = "--trained";  // then a file follows, beside the weights
 constexpr std::string_view kSpeaks = "locus-trainer picture: ";
 
 absl::Status no_trainer(const fs::path& trainer) {
@@ -64,40 +67,46 @@ bool drain(int fd, std::string& to) {
   }
 }
 
-int start(const fs::path& trainer, const std::vector<std::string>& arguments, Pipe& out, Pipe& err, pid_t* child) {
-  std::vector<std::string> words = {trainer.string()}, variables;
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  for (char** variable = environ; variable && *variable; ++variable) {
-    if (std::strncmp(*variable, "OMP_NUM_THREADS=", 16) != 0) variables.emplace_back(*variable);
+// The trainer as it is here, asked once: what it must reach is told by the folders of its libraries.
+class IsolatedTrainer {
+ public:
+  IsolatedTrainer(fs::path program, fs::path data_root, bool isolated)
+      : program_(std::move(program)), data_root_(std::move(data_root)), isolated_(isolated) {}
+
+  const fs::path& program() const { return program_; }
+
+  absl::StatusOr<pid_t> start(const std::vector<std::string>& arguments, Pipe& out, Pipe& err) const {
+    SpawnRequest request{.arguments = {program_.string()},
+                         .environment = isolated_ ? program_environment(current_environment()) : current_environment(),
+                         .output = out.ends[1],
+                         .error = err.ends[1]};
+    request.arguments.insert(request.arguments.end(), arguments.begin(), arguments.end());
+    set_variable(request.environment, "OMP_NUM_THREADS", "1");  // a page can wait, training cannot
+    if (isolated_) {
+      LOCUS_ASSIGN_OR_RETURN(request.isolation, Isolation::prepare(rules(arguments)));
+    }
+    return spawn(request);
   }
-  variables.emplace_back("OMP_NUM_THREADS=1");  // a page can wait, training cannot
-  const auto pointers = [](std::vector<std::string>& strings) {
-    std::vector<char*> raw;
-    for (std::string& one : strings) raw.push_back(one.data());
-    raw.push_back(nullptr);
-    return raw;
-  };
-  posix_spawn_file_actions_t files;
-  posix_spawnattr_t how;
-  ::posix_spawn_file_actions_init(&files);
-  ::posix_spawnattr_init(&how);
-  ::posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-  ::posix_spawn_file_actions_adddup2(&files, out.ends[1], 1);
-  ::posix_spawn_file_actions_adddup2(&files, err.ends[1], 2);
-  ::posix_spawn_file_actions_addclosefrom_np(&files, 3);
-  sigset_t none, all;
-  ::sigemptyset(&none);
-  ::sigfillset(&all);
-  ::posix_spawnattr_setsigmask(&how, &none);
-  ::posix_spawnattr_setsigdefault(&how, &all);
-  ::posix_spawnattr_setpgroup(&how, 0);
-  ::posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  const int failed =
-      ::posix_spawn(child, trainer.c_str(), &files, &how, pointers(words).data(), pointers(variables).data());
-  ::posix_spawn_file_actions_destroy(&files);
-  ::posix_spawnattr_destroy(&how);
-  return failed;
-}
+
+ private:
+  IsolationRules rules(const std::vector<std::string>& arguments) const {
+    std::call_once(asked_, [this] {
+      const auto answer = run_and_capture({program_.string(), "devices"}, kTime);
+      if (answer.ok()) devices_ = Json::parse(*answer, nullptr, /*allow_exceptions=*/false);
+      if (!devices_.is_object()) devices_ = Json::object();
+    });
+    IsolationRules out = program_rules(program_, devices_);
+    let_read_data(out, data_root_);
+    if (arguments.size() > 2 && arguments[1] == kOfATrial) out.read.push_back(fs::path(arguments[2]).parent_path());
+    if (const fs::path cache = data_cache_folder(); !cache.empty()) out.write.push_back(cache);
+    return out;
+  }
+
+  const fs::path program_, data_root_;
+  const bool isolated_;
+  mutable std::once_flag asked_;
+  mutable Json devices_;
+};
 
 struct Ended {
   int status = 0;
@@ -155,26 +164,29 @@ absl::StatusOr<std::string> result(Ended ended) {
   return make_error(absl::StatusCode::kInternal, ErrorReason::kInvariantBroken, "the trainer failed: " + why);
 }
 
-absl::StatusOr<std::string> run(const fs::path& trainer, const std::vector<std::string>& arguments) {
+absl::StatusOr<std::string> run(const IsolatedTrainer& isolated, const std::vector<std::string>& arguments) {
+  const fs::path& trainer = isolated.program();
   if (trainer.empty() || ::access(trainer.c_str(), X_OK) != 0) return no_trainer(trainer);
   Pipe out, err;
   if (!out.open() || !err.open()) {
     return make_error(absl::StatusCode::kResourceExhausted, ErrorReason::kLimitExceeded,
                       "the server has no descriptors left to draw with; ask again in a moment");
   }
-  pid_t child = -1;
-  if (start(trainer, arguments, out, err, &child) != 0) return no_trainer(trainer);
+  const auto child = isolated.start(arguments, out, err);
+  if (absl::IsNotFound(child.status())) return no_trainer(trainer);
+  if (!child.ok()) return child.status();
   out.close(1), err.close(1);
-  return result(wait_for(child, out, err));
+  return result(wait_for(*child, out, err));
 }
 
 }  // namespace
 
-PictureProgram make_picture_program(const fs::path& trainer) {
+PictureProgram make_picture_program(const fs::path& trainer, const fs::path& data_root, bool isolated) {
   std::error_code error;
   const auto size = fs::file_size(trainer, error);
   const auto written = fs::last_write_time(trainer, error).time_since_epoch().count();
-  return {[trainer](const std::vector<std::string>& arguments) { return run(trainer, arguments); },
+  const auto one = std::make_shared<IsolatedTrainer>(trainer, data_root, isolated);
+  return {[one](const std::vector<std::string>& arguments) { return run(*one, arguments); },
           error ? "" : std::to_string(size) + "-" + std::to_string(written)};
 }
 

@@ -60,12 +60,16 @@ class ServerFile {
 // Waits for a signal; probes the listener meanwhile. Returns the exit status.
 class SignalWaiter {
  public:
-  explicit SignalWaiter(const Server& server) : server_(server), signals_(io_, SIGTERM, SIGINT), timer_(io_) {
+  SignalWaiter(Server& server, bool tls) : server_(server), signals_(io_, SIGTERM, SIGINT), hangup_(io_), timer_(io_) {
     signals_.async_wait([this](const boost::system::error_code& error, int number) {
       if (error) return;
       log_info("stopping on signal {}", number);
       io_.stop();
     });
+    if (tls) {
+      hangup_.add(SIGHUP);
+      await_hangup();
+    }
     arm();
   }
   int wait() {
@@ -75,6 +79,14 @@ class SignalWaiter {
   }
 
  private:
+  // With TLS it says that there are new certificates; otherwise it ends the process, as ever.
+  void await_hangup() {
+    hangup_.async_wait([this](const boost::system::error_code& error, int) {
+      if (error) return;
+      boost::asio::post(prober_, [this] { server_.look_at_certificates(); });
+      await_hangup();
+    });
+  }
   void arm() {
     timer_.expires_after(kProbeEvery);
     timer_.async_wait([this](const boost::system::error_code& error) {
@@ -95,9 +107,9 @@ class SignalWaiter {
     io_.stop();
   }
 
-  const Server& server_;
+  Server& server_;
   boost::asio::io_context io_{1};
-  boost::asio::signal_set signals_;
+  boost::asio::signal_set signals_, hangup_;
   boost::asio::steady_timer timer_;
   boost::asio::thread_pool prober_{1};
   int missed_ = 0, status_ = 0;
@@ -124,7 +136,7 @@ absl::StatusOr<int> serve(const ServerOptions& given, const std::function<void(c
   const ServerFile file(options.data, addresses);
   int status = 0;
   {
-    SignalWaiter waiter(**server);
+    SignalWaiter waiter(**server, options.tls.wanted());
     ready(addresses);
     status = waiter.wait();
   }
@@ -134,7 +146,7 @@ absl::StatusOr<int> serve(const ServerOptions& given, const std::function<void(c
 
 int server_main(const ServerOptions& options) {
   const auto status = serve(options, [](const ServerAddresses& addresses) {
-    std::printf("locus serve: grpc %s, dashboard http://%s/\n", addresses.grpc.c_str(), addresses.http.c_str());
+    std::printf("locus serve: grpc %s, dashboard %s\n", addresses.grpc.c_str(), addresses.dashboard().c_str());
     std::fflush(stdout);
   });
   return status.ok() ? *status : complain(status.status());

@@ -16,6 +16,7 @@
 #include "core/claims/claims.h"
 #include "core/ports/artifacts.h"
 #include "core/ports/store.h"
+#include "server/tls/keeper.h"
 
 namespace locus {
 
@@ -26,6 +27,14 @@ struct AlertOptions {
   std::chrono::minutes stalled_after = std::chrono::minutes(30);  // without any progress; 0: never
 };
 
+// Where blobs are kept: in the data folder, or in an object store.
+struct ArtifactOptions {
+  std::string address;                // "s3://BUCKET/PREFIX"; empty: DATA/artifacts
+  std::string endpoint, region;       // of the store; empty: Amazon's, us-east-1
+  std::filesystem::path credentials;  // empty: the environment, else ~/.aws/credentials (storage/s3/place.h)
+  std::int64_t copies_gib = 10;       // kept in DATA/copies of what is in the store
+};
+
 struct ServerOptions {
   std::filesystem::path data;                   // empty: $XDG_DATA_HOME/locus or ~/.local/share/locus
   std::string grpc_address = "127.0.0.1:7171";  // port 0: any free one
@@ -33,9 +42,13 @@ struct ServerOptions {
   std::filesystem::path web, catalog;      // empty: found by themselves (server/app/paths.h)
   std::vector<std::string> allowed_hosts;  // names besides loopback's that a browser may use, for tunnels and proxies
   AlertOptions alerts;
+  ArtifactOptions artifacts;
   std::filesystem::path trainer;  // the trainer that draws pictures; empty: none, and pictures on demand are refused
   std::filesystem::path data_root = "/usr/share/datasets";  // where it finds images
+  bool isolate = true;                                      // that trainer, as far as the kernel can
+  server::TlsOptions tls;  // how both sides speak TLS; without it they are plain, and on loopback alone
   bool reflection = true;
+  bool authenticate = false;  // ask every caller, those on loopback too, for a token or a certificate
   std::string log_level = "info";
 };
 
@@ -57,8 +70,10 @@ struct ServerParts {
 absl::StatusOr<ServerParts> make_parts(const ServerOptions& options);
 
 struct ServerAddresses {
-  std::string grpc, http;
-};  // "127.0.0.1:7171"
+  std::string grpc, http;  // "127.0.0.1:7171"
+  bool tls = false;
+  std::string dashboard() const { return (tls ? "https://" : "http://") + http + "/"; }
+};
 
 // A running server. Thread-safe.
 class Server {
@@ -72,11 +87,12 @@ class Server {
   // Drains within about 8 s: not ready, no grants, long polls and watchers answered, calls in flight
   // finished, store closed. Idempotent.
   void stop();
-  // Asks our own listener for its health over a new connection: gRPC 1.51's dies for good when accept runs
-  // out of descriptors.
+  // Asks our own listener over a new connection.
   bool answers() const;
   // Looks at the data folder's disk now, as it does every few seconds by itself.
   void look_at_disk();
+  // Looks at keys and certificates now, as it does every minute by itself; nothing without TLS.
+  void look_at_certificates();
 
  private:
   class Running;

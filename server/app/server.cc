@@ -1,6 +1,5 @@
 // Wires the parts of a server, starts them in order and stops them in reverse.
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
-#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
 
@@ -10,17 +9,23 @@
 #include <mutex>
 
 #include "core/base/error.h"
+#include "core/base/file.h"
+#include "core/certificates/certificate.h"
 #include "core/limits.h"
 #include "core/log/log.h"
 #include "server/app/address.h"
 #include "server/app/alert_thread.h"
+#include "server/app/artifact_home.h"
 #include "server/app/disk_watch.h"
+#include "server/app/first_admin.h"
 #include "server/app/paths.h"
 #include "server/app/picture_program.h"
 #include "server/app/serve.h"
 #include "server/application/search_script.h"
 #include "server/grpc/artifact_service.h"
+#include "server/grpc/call_processor.h"
 #include "server/grpc/experiment_service.h"
+#include "server/grpc/listener.h"
 #include "server/grpc/services.h"
 #include "server/grpc/worker_service.h"
 #include "server/http/http_server.h"
@@ -28,7 +33,7 @@
 #include "server/runtime/maintenance.h"
 #include "server/runtime/purger.h"
 #include "server/runtime/search_runner.h"
-#include "storage/artifacts/folder.h"
+#include "server/tls/keeper.h"
 #include "storage/sqlite/store.h"
 
 namespace locus {
@@ -37,33 +42,23 @@ namespace {
 using namespace server;  // NOLINT: this file is their assembly
 
 constexpr int kPoolThreads = 8, kPoolWaiting = 512;
-constexpr int kCallsEnd = 4;                         // seconds; calls still running then are cancelled
+constexpr auto kCallsEnd = std::chrono::seconds(4);  // calls still running then are cancelled
 constexpr auto kPagesEnd = std::chrono::seconds(2);  // answers still being sent then are cut
-constexpr int kProbeWait = 3;                        // seconds
 constexpr auto kDiskEvery = std::chrono::seconds(2);
 constexpr auto kGarbageEvery = std::chrono::minutes(10);
-constexpr std::size_t kMemoryForCalls = 512u << 20;
+constexpr auto kCertificatesEvery = std::chrono::minutes(1);
 
-std::unique_ptr<grpc::Server> build_grpc(const std::vector<grpc::Service*>& services, const std::string& address,
-                                         int* port) {
-  grpc::ServerBuilder builder;
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT,
-                             0);  // or a second server would share the port in silence
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 10'000);
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 1024);
-  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, 8192);
-  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 5000);
-  builder.SetMaxReceiveMessageSize(static_cast<int>(kMessageBytes));
-  grpc::ResourceQuota quota("locus");
-  quota.Resize(kMemoryForCalls);
-  builder.SetResourceQuota(quota);
-  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), port);
-  for (grpc::Service* service : services) builder.RegisterService(service);
-  return builder.BuildAndStart();
+// What certificates that TLS has let in say: exactly one name of ours.
+absl::StatusOr<ShownCertificate> shown_certificate(std::string_view pem) {
+  LOCUS_ASSIGN_OR_RETURN(const auto chain, Certificate::read(pem, "the caller's certificate"));
+  const auto uris = chain.front().uris();
+  if (uris.size() != 1) {
+    return make_error(
+        absl::StatusCode::kUnauthenticated, ErrorReason::kNotAuthenticated,
+        "a certificate says in exactly one URI who its holder is; this one has " + std::to_string(uris.size()));
+  }
+  LOCUS_ASSIGN_OR_RETURN(const SpiffeName name, parse_spiffe(uris.front()));
+  return ShownCertificate{chain.front().serial(), name};
 }
 
 }  // namespace
@@ -74,7 +69,7 @@ absl::StatusOr<ServerParts> make_parts(const ServerOptions& options) {
   parts.pictures = load_pictures(options.catalog, parts.catalog);
   LOCUS_ASSIGN_OR_RETURN(parts.claims, load_claims());
   LOCUS_ASSIGN_OR_RETURN(parts.store, open_sqlite_store(options.data, *parts.clock));
-  LOCUS_ASSIGN_OR_RETURN(parts.artifacts, open_folder_artifacts(options.data / "artifacts"));
+  LOCUS_ASSIGN_OR_RETURN(parts.artifacts, open_artifacts(options.artifacts, options.data, *parts.clock));
   return parts;
 }
 
@@ -87,24 +82,31 @@ class Server::Running {
         pool_(kPoolThreads, kPoolWaiting),
         feed_(*parts_.store, pool_, io_),
         disk_timer_(io_),
-        garbage_timer_(io_) {}
+        garbage_timer_(io_),
+        certificates_timer_(io_) {}
   ~Running() { stop(); }
 
   absl::Status start(const ServerOptions& options) {
-    LOCUS_ASSIGN_OR_RETURN(const Address grpc, checked(options.grpc_address, "--grpc-address"));
-    LOCUS_ASSIGN_OR_RETURN(const Address http, checked(options.http_address, "--http-address"));
+    const bool tls = options.tls.wanted();
+    LOCUS_ASSIGN_OR_RETURN(const Address grpc, checked(options.grpc_address, "--grpc-address", tls));
+    LOCUS_ASSIGN_OR_RETURN(const Address http, checked(options.http_address, "--http-address", tls));
     LOCUS_RETURN_IF_ERROR(check_alert_options(options.alerts));
     data_ = options.data;
+    if (tls) LOCUS_RETURN_IF_ERROR(keep_certificates(options.tls, grpc, http));
     LOCUS_RETURN_IF_ERROR(load(options));
     look_at_disk();
-    guard_ = std::make_unique<Guard>(options.allowed_hosts);
+    std::vector<std::string> hosts = options.allowed_hosts;
+    hosts.insert(hosts.end(), options.tls.names.begin(), options.tls.names.end());
+    guard_ = std::make_unique<Guard>(hosts, tls);
     files_ = std::make_unique<StaticFiles>(find_dashboard(options.web), *parts_.clock);
-    metrics_ = std::make_unique<Metrics>(*api_);
+    metrics_ = std::make_unique<Metrics>(*api_, [this] { return coordinator_->decisions(); });
     HttpContext context{
         *api_, feed_, pool_, *guard_, *routes_, *files_, *metrics_, openapi_text(), [this] { return ready_.load(); }};
+    if (tls) show_certificates(context);
     LOCUS_ASSIGN_OR_RETURN(http_, HttpServer::start(io_, std::move(context), http.host, http.port));
     LOCUS_RETURN_IF_ERROR(serve_grpc(grpc, options.reflection));
     addresses_.http = Address{http.host, http_->port()}.text();
+    addresses_.tls = tls;
     api_->set_addresses(addresses_.grpc, addresses_.http);
     watch_disk();
     collect_garbage();
@@ -115,8 +117,9 @@ class Server::Running {
           request.set_name(name);
           return api_->get_experiment(request);
         });
+    watch_certificates();
     ready_ = true;
-    grpc_->GetHealthCheckService()->SetServingStatus(true);
+    grpc_->set_serving(true);
     return absl::OkStatus();
   }
 
@@ -124,7 +127,7 @@ class Server::Running {
   void stop() {
     if (stopped_.exchange(true)) return;
     ready_ = false;
-    if (grpc_) grpc_->GetHealthCheckService()->SetServingStatus(false);
+    if (grpc_) grpc_->set_serving(false);
     if (alerts_) alerts_->stop();
     if (coordinator_) coordinator_->drain();
     if (workers_ != nullptr) workers_->close_streams();
@@ -132,10 +135,10 @@ class Server::Running {
     boost::asio::post(io_, [this] {
       disk_timer_.cancel();
       garbage_timer_.cancel();
+      certificates_timer_.cancel();
     });
     if (http_) http_->stop();
-    if (grpc_) grpc_->Shutdown(gpr_time_from_seconds(kCallsEnd, GPR_TIMESPAN));
-    if (grpc_) grpc_->Wait();
+    if (grpc_) grpc_->stop(kCallsEnd);
     work_.reset();
     if (io_ended_.valid() && io_ended_.wait_for(kPagesEnd) != std::future_status::ready) io_.stop();
     if (io_ended_.valid()) io_ended_.wait();
@@ -169,22 +172,11 @@ class Server::Running {
     if (now > before) pool_.post([this] { sweep(); });
   }
 
-  bool answers() const {
-    grpc::ChannelArguments arguments;
-    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL,
-                     1);  // a connection of its own: accept is what is asked
-    auto channel = grpc::CreateCustomChannel(addresses_.grpc, grpc::InsecureChannelCredentials(), arguments);
-    grpc::GenericStub stub(channel);
-    grpc::ClientContext context;
-    context.set_deadline(gpr_time_from_seconds(kProbeWait, GPR_TIMESPAN));
-    const grpc::Slice nothing("");
-    const grpc::ByteBuffer request(&nothing, 1);  // an empty message, which a buffer without slices is not
-    grpc::ByteBuffer response;
-    std::promise<bool> answered;
-    stub.UnaryCall(&context, "/grpc.health.v1.Health/Check", {}, &request, &response,
-                   [&](const grpc::Status& status) { answered.set_value(status.ok()); });
-    return answered.get_future().get();
+  void look_at_certificates() {
+    if (keeper_) keeper_->look();
   }
+
+  bool answers() const { return grpc_->answers(); }
 
  private:
   std::int64_t database_bytes() const {
@@ -216,16 +208,62 @@ class Server::Running {
   }
 
   void sweep() {
+    const Microseconds now = parts_.clock->wall();
+    const Mutation forget = ForgetIdentity{now - kAuditKept.count()};
+    if (const absl::Status status = parts_.store->apply({&forget, 1}, now); !status.ok())
+      log_info("old rows of the audit: {}", std::string(status.message()));
     const auto swept = maintenance_->collect_garbage({});
     if (!swept.ok()) return log_info("garbage: {}", std::string(swept.status().message()));
     if (swept->artifacts() > 0) log_info("garbage: {} blobs of {} bytes removed", swept->artifacts(), swept->bytes());
   }
 
-  static absl::StatusOr<Address> checked(const std::string& text, const std::string& option) {
+  static absl::StatusOr<Address> checked(const std::string& text, const std::string& option, bool tls) {
     LOCUS_ASSIGN_OR_RETURN(Address address, parse_address(text, option));
-    LOCUS_RETURN_IF_ERROR(require_loopback(address, option));
+    if (!tls) LOCUS_RETURN_IF_ERROR(require_loopback(address, option));
     LOCUS_RETURN_IF_ERROR(require_free(address, option));
     return address;
+  }
+
+  absl::Status keep_certificates(const TlsOptions& options, const Address& grpc, const Address& http) {
+    if (data_.empty()) {
+      return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kCertificateInvalid,
+                        "a server without a data folder has no place for keys; it serves without TLS");
+    }
+    LOCUS_ASSIGN_OR_RETURN(keeper_, TlsKeeper::open(options, data_ / "tls", {grpc.host, http.host}, *parts_.clock));
+    if (keeper_->asks_clients()) return absl::OkStatus();
+    return require_loopback(grpc, "--grpc-address, as long as --tls-ca names no authority for clients,");
+  }
+
+  absl::Status invite_first_admin() {
+    LOCUS_ASSIGN_OR_RETURN(const std::string token, api_->invite_first_admin());
+    if (token.empty()) return absl::OkStatus();
+    const auto file = data_ / "tls" / "first.token";
+    LOCUS_RETURN_IF_ERROR(replace_file(file, token + "\n", 0600));
+    log_info("nobody can administrate yet: within a day, locus login $(cat {}) --server https://...", file.string());
+    return absl::OkStatus();
+  }
+
+  void show_certificates(HttpContext& context) {
+    contexts_ = std::make_unique<TlsContexts>(*keeper_);
+    context.tls = contexts_.get();
+    context.trouble = [this] {
+      const std::string trouble = keeper_->trouble();
+      return trouble.empty() ? "" : "tls: " + trouble;
+    };
+    metrics_->add_gauge("locus_certificate_seconds_left", "Life that the server's certificate has left",
+                        [this] { return static_cast<double>(keeper_->seconds_left()); });
+    metrics_->add_gauge("locus_certificate_refused", "1 while new keys or certificates fail a check and old ones stay",
+                        [this] { return keeper_->trouble().empty() ? 0.0 : 1.0; });
+  }
+
+  void watch_certificates() {
+    if (!keeper_) return;
+    certificates_timer_.expires_after(kCertificatesEvery);
+    certificates_timer_.async_wait([this](const boost::system::error_code& error) {
+      if (error || stopped_) return;
+      pool_.post([this] { keeper_->look(); });
+      watch_certificates();
+    });
   }
 
   absl::Status load(const ServerOptions& options) {
@@ -239,20 +277,26 @@ class Server::Running {
                                               }));
     script_ = std::make_unique<PlannedSearches>(*parts_.store, parts_.catalog);
     searches_ = SearchRunner::start(*parts_.store, *script_, *coordinator_, *parts_.clock);
-    coordinator_->on_movement([this](ExperimentId id) { searches_->poke(id); });
+    coordinator_->on_movement(
+        [this](ExperimentId id, const std::set<std::int64_t>* trials) { searches_->poke(id, trials); });
     const std::filesystem::path scratch = data_.empty() ? std::filesystem::path() : data_ / "scratch";
     std::error_code ignored;
     if (!scratch.empty()) std::filesystem::remove_all(scratch, ignored);  // copies that a crash left
     maintenance_ =
         std::make_unique<Maintenance>(*parts_.store, *parts_.artifacts, gate_, *parts_.clock, scratch, LOCUS_VERSION);
     purger_ = std::make_unique<Purger>(*parts_.store, *coordinator_, *maintenance_);
-    desk_ =
-        std::make_unique<PictureDesk>(*parts_.artifacts, parts_.catalog, make_picture_program(options.trainer),
-                                      data_.empty() ? std::filesystem::path() : data_ / "pictures", options.data_root);
+    desk_ = std::make_unique<PictureDesk>(
+        *parts_.artifacts, parts_.catalog, make_picture_program(options.trainer, options.data_root, options.isolate),
+        data_.empty() ? std::filesystem::path() : data_ / "pictures", options.data_root);
+    gate_of_calls_ = std::make_unique<Gate>(*parts_.store, *parts_.clock, options.authenticate || keeper_);
+    if (options.tls.external_authority) gate_of_calls_->credentials().take_foreign_certificates();
+    if (gate_of_calls_->asks()) LOCUS_RETURN_IF_ERROR(provide_first_admin(*parts_.store, *parts_.clock, data_));
     api_ = std::make_unique<Api>(
         Api::Parts{*parts_.store, *parts_.artifacts, parts_.catalog, parts_.pictures, *coordinator_, *maintenance_,
-                   *purger_, disk_, *parts_.clock, parts_.claims, *desk_, *searches_},
+                   *purger_, disk_, *parts_.clock, parts_.claims, *desk_, *searches_, *gate_of_calls_,
+                   EnrollmentParts{keeper_.get(), [this](const std::string& serial) { calls_.end(serial); }}},
         LOCUS_VERSION);
+    if (keeper_) LOCUS_RETURN_IF_ERROR(invite_first_admin());
     routes_ = std::make_unique<Routes>(api_.get());
     return absl::OkStatus();
   }
@@ -267,6 +311,8 @@ class Server::Running {
     services_.push_back(
         std::make_unique<ArtifactService>(*api_, *parts_.store, *parts_.artifacts, gate_, disk_, pool_, *parts_.clock));
     services_.push_back(std::make_unique<AdminService>(*api_, pool_));
+    services_.push_back(std::make_unique<EnrollmentService>(*api_, pool_));
+    services_.push_back(std::make_unique<IdentityService>(*api_, pool_));
     services_.push_back(std::make_unique<PictureService>(*api_, pool_));
     services_.push_back(std::make_unique<SearchService>(*api_, pool_));
     auto workers = std::make_unique<WorkerService>(*api_, *parts_.store, *coordinator_, disk_, pool_, *parts_.clock,
@@ -275,16 +321,15 @@ class Server::Running {
     services_.push_back(std::move(workers));
     std::vector<grpc::Service*> services;
     for (const auto& service : services_) services.push_back(service.get());
-    int port = 0;
-    grpc_ = build_grpc(services, address.text(), &port);
-    if (!grpc_ || port == 0) {
-      return make_error(
-          absl::StatusCode::kUnavailable, ErrorReason::kPortInUse,
-          "cannot listen on " + address.text() + "; stop the other program or choose another port with --grpc-address",
-          "", {{"address", address.text()}, {"port", std::to_string(address.port)}});
+    GrpcListenOptions listen{address.host, address.port};
+    if (gate_of_calls_->asks()) listen.processor = make_call_processor(*gate_of_calls_, shown_certificate);
+    if (keeper_ && keeper_->asks_clients()) {
+      listen.tls = keeper_->folder();
+      listen.calls = &calls_;
     }
-    grpc_->GetHealthCheckService()->SetServingStatus(false);
-    addresses_.grpc = Address{address.host, port}.text();
+    LOCUS_ASSIGN_OR_RETURN(grpc_, GrpcListener::start(services, std::move(listen)));
+    grpc_->set_serving(false);
+    addresses_.grpc = Address{address.host, grpc_->port()}.text();
     return absl::OkStatus();
   }
 
@@ -293,7 +338,7 @@ class Server::Running {
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
   WorkPool pool_;
   EventFeed feed_;
-  boost::asio::steady_timer disk_timer_, garbage_timer_;
+  boost::asio::steady_timer disk_timer_, garbage_timer_, certificates_timer_;
   std::filesystem::path data_;
   std::mutex looking_;  // one change of the disk's state at a time
   ArtifactGate gate_;
@@ -304,16 +349,20 @@ class Server::Running {
   std::unique_ptr<Maintenance> maintenance_;
   std::unique_ptr<Purger> purger_;
   std::unique_ptr<PictureDesk> desk_;
+  std::unique_ptr<Gate> gate_of_calls_;
   std::unique_ptr<Api> api_;
   std::unique_ptr<Metrics> metrics_;
   std::unique_ptr<AlertThread> alerts_;
   std::unique_ptr<Routes> routes_;
   std::unique_ptr<Guard> guard_;
   std::unique_ptr<StaticFiles> files_;
+  std::unique_ptr<TlsKeeper> keeper_;  // with TLS
+  std::unique_ptr<TlsContexts> contexts_;
+  OpenCalls calls_;
   std::unique_ptr<HttpServer> http_;
   std::vector<std::unique_ptr<grpc::Service>> services_;
   WorkerService* workers_ = nullptr;  // one of services_
-  std::unique_ptr<grpc::Server> grpc_;
+  std::unique_ptr<GrpcListener> grpc_;
   std::future<void> io_ended_;
   ServerAddresses addresses_;
   std::atomic<bool> ready_{false}, stopped_{false};
@@ -330,6 +379,7 @@ Server::~Server() { stop(); }
 ServerAddresses Server::addresses() const { return running_->addresses(); }
 void Server::stop() { running_->stop(); }
 bool Server::answers() const { return running_->answers(); }
+void Server::look_at_certificates() { running_->look_at_certificates(); }
 void Server::look_at_disk() { running_->look_at_disk(); }
 
 std::string openapi_text() { return openapi_document(Routes(nullptr).all(), LOCUS_VERSION).dump(1) + "\n"; }

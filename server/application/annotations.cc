@@ -38,7 +38,8 @@ absl::Status check_note(const std::string& note) {
 
 }  // namespace
 
-absl::StatusOr<v1::Annotation> annotate(Store& store, Clock& clock, const v1::AnnotateRequest& request) {
+absl::StatusOr<v1::Annotation> annotate(Store& store, Clock& clock, const v1::AnnotateRequest& request,
+                                        const Caller& caller) {
   for (const std::string& tag : request.add_tags()) LOCUS_RETURN_IF_ERROR(check_tag(tag, "add_tags"));
   for (const std::string& tag : request.remove_tags()) LOCUS_RETURN_IF_ERROR(check_tag(tag, "remove_tags"));
   if (request.has_note()) LOCUS_RETURN_IF_ERROR(check_note(request.note()));
@@ -56,7 +57,8 @@ absl::StatusOr<v1::Annotation> annotate(Store& store, Clock& clock, const v1::An
   if (request.has_note()) asked.note = request.note();
   if (!asked.add.empty() || !asked.remove.empty() || asked.note) {
     const Json event = {{"experiments", Json::array({row.name})}, {"name", request.name()}};
-    const std::vector<Mutation> changes = {asked, AppendEvent{"experiments/" + row.name, "annotated", event.dump()}};
+    const std::vector<Mutation> changes = {asked, AppendEvent{"experiments/" + row.name, "annotated", event.dump()},
+                                           caller.deed()};
     LOCUS_RETURN_IF_ERROR(store.apply(changes, clock.wall()));
   } else if (asked.trial != kWholeExperiment) {
     LOCUS_RETURN_IF_ERROR(find_trial(store, request.name()).status());

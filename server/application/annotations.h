@@ -5,12 +5,14 @@
 #include "core/base/clock.h"
 #include "core/ports/store.h"
 #include "locus/v1/experiment_service.pb.h"
+#include "server/authority/caller.h"
 
 namespace locus::server {
 
 // Changes them and tells watchers (event "annotated"). INVALID_ARGUMENT for a tag or note outside its form,
 // RESOURCE_EXHAUSTED for too many tags, EXPERIMENT_NOT_FOUND, TRIAL_NOT_FOUND. Blocks.
-absl::StatusOr<v1::Annotation> annotate(Store& store, Clock& clock, const v1::AnnotateRequest& request);
+absl::StatusOr<v1::Annotation> annotate(Store& store, Clock& clock, const v1::AnnotateRequest& request,
+                                        const Caller& caller);
 
 // Whether it has every one of these tags.
 template <class Tags>

@@ -45,6 +45,8 @@ Api::Api(Parts parts, std::string version)
       submissions_(store_, catalog_, coordinator_, clock_),
       views_(store_, artifacts_, coordinator_, outlines_, leaderboards_, parts.searches, clock_),
       workers_(store_, coordinator_, clock_),
+      gate_(parts.gate),
+      enrollment_(store_, clock_, parts.enrollment),
       runner_(parts.searches),
       searches_(store_, parts.searches, outlines_, catalog_) {
   server_.set_version(std::move(version));
@@ -61,9 +63,10 @@ absl::StatusOr<v1::Plan> Api::plan_experiment(const v1::PlanExperimentRequest& r
   return submissions_.plan(request);
 }
 
-absl::StatusOr<v1::CreateExperimentResponse> Api::create_experiment(const v1::CreateExperimentRequest& request) {
+absl::StatusOr<v1::CreateExperimentResponse> Api::create_experiment(const v1::CreateExperimentRequest& request,
+                                                                    const Caller& caller) {
   LOCUS_RETURN_IF_ERROR(disk_.admit_work());
-  LOCUS_ASSIGN_OR_RETURN(auto response, submissions_.create(request));
+  LOCUS_ASSIGN_OR_RETURN(auto response, submissions_.create(request, caller));
   v1::GetExperimentRequest get;
   get.set_name(response.experiment().name());
   LOCUS_ASSIGN_OR_RETURN(*response.mutable_experiment(), views_.get(get));
@@ -78,11 +81,12 @@ absl::StatusOr<v1::ListExperimentsResponse> Api::list_experiments(const v1::List
   return views_.list(request);
 }
 
-absl::StatusOr<v1::Experiment> Api::set_state(const std::string& name, ExperimentState to) {
+absl::StatusOr<v1::Experiment> Api::set_state(const std::string& name, ExperimentState to, const Caller& caller) {
   LOCUS_ASSIGN_OR_RETURN(const ExperimentRow row, store_.experiment(name));
   if (row.state != to) {
     const Command command = call(
-        coordinator_, ExperimentStateRequested{.id = row.id, .to = to, .search_running = search_runs(store_, row.id)});
+        coordinator_, ExperimentStateRequested{.id = row.id, .to = to, .search_running = search_runs(store_, row.id)},
+        caller.deed());
     if (const auto* error = std::get_if<ReplyError>(&command)) return error->status;
   }
   v1::GetExperimentRequest get;
@@ -90,28 +94,32 @@ absl::StatusOr<v1::Experiment> Api::set_state(const std::string& name, Experimen
   return views_.get(get);
 }
 
-absl::StatusOr<v1::Experiment> Api::cancel_experiment(const v1::CancelExperimentRequest& request) {
-  return set_state(request.name(), ExperimentState::kCancelled);
+absl::StatusOr<v1::Experiment> Api::cancel_experiment(const v1::CancelExperimentRequest& request,
+                                                      const Caller& caller) {
+  return set_state(request.name(), ExperimentState::kCancelled, caller);
 }
 
-absl::StatusOr<v1::Experiment> Api::pause_experiment(const v1::PauseExperimentRequest& request) {
-  return set_state(request.name(), ExperimentState::kPaused);
+absl::StatusOr<v1::Experiment> Api::pause_experiment(const v1::PauseExperimentRequest& request, const Caller& caller) {
+  return set_state(request.name(), ExperimentState::kPaused, caller);
 }
 
-absl::StatusOr<v1::Experiment> Api::resume_experiment(const v1::ResumeExperimentRequest& request) {
-  return set_state(request.name(), ExperimentState::kActive);
+absl::StatusOr<v1::Experiment> Api::resume_experiment(const v1::ResumeExperimentRequest& request,
+                                                      const Caller& caller) {
+  return set_state(request.name(), ExperimentState::kActive, caller);
 }
 
-absl::StatusOr<v1::RerunExperimentResponse> Api::rerun_experiment(const v1::RerunExperimentRequest& request) {
+absl::StatusOr<v1::RerunExperimentResponse> Api::rerun_experiment(const v1::RerunExperimentRequest& request,
+                                                                  const Caller& caller) {
   LOCUS_RETURN_IF_ERROR(disk_.admit_work());
-  LOCUS_ASSIGN_OR_RETURN(auto response, rerun(store_, coordinator_, request));
+  LOCUS_ASSIGN_OR_RETURN(auto response, rerun(store_, coordinator_, request, caller));
   v1::GetExperimentRequest get;
   get.set_name(request.name().substr(0, request.name().find('/')));
   LOCUS_ASSIGN_OR_RETURN(*response.mutable_experiment(), views_.get(get));
   return response;
 }
 
-absl::StatusOr<v1::DeleteExperimentResponse> Api::delete_experiment(const v1::DeleteExperimentRequest& request) {
+absl::StatusOr<v1::DeleteExperimentResponse> Api::delete_experiment(const v1::DeleteExperimentRequest& request,
+                                                                    const Caller& caller) {
   LOCUS_ASSIGN_OR_RETURN(const ExperimentRow row, store_.experiment(request.name()));
   LOCUS_ASSIGN_OR_RETURN(const Deletion going, store_.deletion(row.id));
   v1::DeleteExperimentResponse out;
@@ -125,10 +133,12 @@ absl::StatusOr<v1::DeleteExperimentResponse> Api::delete_experiment(const v1::De
   out.set_artifacts(static_cast<int>(going.artifacts.size()));
   out.set_bytes(going.bytes);
   for (const std::string& name : going.kept_for) out.add_kept_for(name);
+  if (request.dry_run()) caller.looked();
   if (request.dry_run()) return out;
   const Command command =
       call(coordinator_,
-           ExperimentDeleted{.row = row, .force = request.force(), .search_running = search_runs(store_, row.id)});
+           ExperimentDeleted{.row = row, .force = request.force(), .search_running = search_runs(store_, row.id)},
+           caller.deed());
   if (const auto* error = std::get_if<ReplyError>(&command)) return error->status;
   out.set_deleted(true);
   out.set_purging(!purger_.purge(kPurgeWait));
@@ -149,20 +159,22 @@ absl::StatusOr<v1::Importance> Api::get_importance(const v1::GetImportanceReques
   return searches_.importance(request);
 }
 
-absl::StatusOr<v1::ProposeResponse> Api::propose(const v1::ProposeRequest& request) {
+absl::StatusOr<v1::ProposeResponse> Api::propose(const v1::ProposeRequest& request, const Caller& caller) {
   LOCUS_RETURN_IF_ERROR(disk_.admit_work());
-  return searches_.propose(request);
+  return searches_.propose(request, caller);
 }
 
-absl::StatusOr<v1::Search> Api::stop_trials(const v1::StopTrialsRequest& request) { return searches_.stop(request); }
-
-absl::StatusOr<v1::Search> Api::continue_trials(const v1::ContinueTrialsRequest& request) {
-  LOCUS_RETURN_IF_ERROR(disk_.admit_work());
-  return searches_.go_on(request);
+absl::StatusOr<v1::Search> Api::stop_trials(const v1::StopTrialsRequest& request, const Caller& caller) {
+  return searches_.stop(request, caller);
 }
 
-absl::StatusOr<v1::Annotation> Api::annotate(const v1::AnnotateRequest& request) {
-  return server::annotate(store_, clock_, request);
+absl::StatusOr<v1::Search> Api::continue_trials(const v1::ContinueTrialsRequest& request, const Caller& caller) {
+  LOCUS_RETURN_IF_ERROR(disk_.admit_work());
+  return searches_.go_on(request, caller);
+}
+
+absl::StatusOr<v1::Annotation> Api::annotate(const v1::AnnotateRequest& request, const Caller& caller) {
+  return server::annotate(store_, clock_, request, caller);
 }
 
 absl::StatusOr<v1::Explanation> Api::explain(const v1::ExplainRequest& request) {
@@ -186,22 +198,28 @@ absl::StatusOr<v1::WorkerDetail> Api::get_worker(const v1::GetWorkerRequest& req
   return workers_.get(request.name());
 }
 
-absl::StatusOr<v1::Worker> Api::drain_worker(const v1::DrainWorkerRequest& request) { return workers_.drain(request); }
-
-absl::StatusOr<v1::Worker> Api::forget_worker(const v1::ForgetWorkerRequest& request) {
-  return workers_.forget(request);
+absl::StatusOr<v1::Worker> Api::drain_worker(const v1::DrainWorkerRequest& request, const Caller& caller) {
+  return workers_.drain(request, caller);
 }
 
-absl::StatusOr<v1::Worker> Api::undrain_worker(const v1::UndrainWorkerRequest& request) {
-  return workers_.undrain(request);
+absl::StatusOr<v1::Worker> Api::forget_worker(const v1::ForgetWorkerRequest& request, const Caller& caller) {
+  return workers_.forget(request, caller);
+}
+
+absl::StatusOr<v1::Worker> Api::undrain_worker(const v1::UndrainWorkerRequest& request, const Caller& caller) {
+  return workers_.undrain(request, caller);
 }
 
 absl::StatusOr<v1::ListArtifactsResponse> Api::list_artifacts(const v1::ListArtifactsRequest& request) {
   return server::list_artifacts(store_, artifacts_, request);
 }
 
-absl::StatusOr<v1::Artifact> Api::pin_artifact(const v1::PinArtifactRequest& request) {
-  return server::pin_artifact(store_, artifacts_, clock_, request);
+absl::StatusOr<v1::Artifact> Api::pin_artifact(const v1::PinArtifactRequest& request, const Caller& caller) {
+  return server::pin_artifact(store_, artifacts_, clock_, request, caller);
+}
+
+absl::StatusOr<v1::LocateArtifactResponse> Api::locate_artifact(const v1::LocateArtifactRequest& request) {
+  return server::locate_artifact(artifacts_, request);
 }
 
 absl::StatusOr<PullSource<v1::DownloadArtifactResponse>> Api::download_artifact(
@@ -227,11 +245,22 @@ absl::StatusOr<v1::CheckReport> Api::check(const v1::CheckRequest& request) {
   return report;
 }
 
-absl::StatusOr<v1::CollectGarbageResponse> Api::collect_garbage(const v1::CollectGarbageRequest& request) {
+absl::StatusOr<v1::CollectGarbageResponse> Api::collect_garbage(const v1::CollectGarbageRequest& request,
+                                                                const Caller& caller) {
+  if (request.dry_run()) {
+    caller.looked();
+  } else {  // before: what is collected goes piece by piece
+    const Mutation row = caller.deed();
+    LOCUS_RETURN_IF_ERROR(store_.apply({&row, 1}, clock_.wall()));
+  }
   return maintenance_.collect_garbage(request);
 }
 
-absl::StatusOr<PullSource<v1::BackupResponse>> Api::backup(const v1::BackupRequest&) { return maintenance_.backup(); }
+absl::StatusOr<PullSource<v1::BackupResponse>> Api::backup(const v1::BackupRequest&, const Caller& caller) {
+  const Mutation row = caller.deed();  // before: a copy of everything leaves the house
+  LOCUS_RETURN_IF_ERROR(store_.apply({&row, 1}, clock_.wall()));
+  return maintenance_.backup();
+}
 
 absl::StatusOr<v1::ListTrialsResponse> Api::list_trials(const v1::ListTrialsRequest& request) {
   return views_.trials(request);

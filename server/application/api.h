@@ -1,6 +1,6 @@
 // What people may ask of Locus, without a transport: gRPC and HTTP answer from these same functions, so there
 // is one number everywhere. A call of proto/locus/v1 with an HTTP address is answered by the function of its name in
-// small letters (locus/v1/calls.h).
+// small letters (locus/v1/calls.h). Those that change something are told who calls (server/authority/rpcs.def).
 #pragma once
 
 #include <string>
@@ -15,7 +15,9 @@
 #include "locus/v1/analysis_service.pb.h"
 #include "locus/v1/artifact_service.pb.h"
 #include "locus/v1/catalog_service.pb.h"
+#include "locus/v1/enrollment_service.pb.h"
 #include "locus/v1/experiment_service.pb.h"
+#include "locus/v1/identity_service.pb.h"
 #include "locus/v1/metric_service.pb.h"
 #include "locus/v1/picture_service.pb.h"
 #include "locus/v1/search_service.pb.h"
@@ -23,11 +25,13 @@
 #include "server/analysis/leaderboard_query.h"
 #include "server/analysis/outline_cache.h"
 #include "server/analysis/pivot_query.h"
+#include "server/application/enrollment.h"
 #include "server/application/experiment_view.h"
 #include "server/application/picture_desk.h"
 #include "server/application/search_view.h"
 #include "server/application/submission.h"
 #include "server/application/worker_view.h"
+#include "server/authority/answer.h"
 #include "server/runtime/coordinator.h"
 #include "server/runtime/disk_guard.h"
 #include "server/runtime/maintenance.h"
@@ -54,19 +58,24 @@ class Api {
     const std::vector<PaperClaims>& claims;
     PictureDesk& desk;
     SearchRunner& searches;
+    Gate& gate;
+    EnrollmentParts enrollment = {};
   };
   Api(Parts parts, std::string version);
 
   absl::StatusOr<v1::Plan> plan_experiment(const v1::PlanExperimentRequest& request);
-  absl::StatusOr<v1::CreateExperimentResponse> create_experiment(const v1::CreateExperimentRequest& request);
+  absl::StatusOr<v1::CreateExperimentResponse> create_experiment(const v1::CreateExperimentRequest& request,
+                                                                 const Caller& caller);
   absl::StatusOr<v1::Experiment> get_experiment(const v1::GetExperimentRequest& request);
   absl::StatusOr<v1::ListExperimentsResponse> list_experiments(const v1::ListExperimentsRequest& request);
-  absl::StatusOr<v1::Experiment> cancel_experiment(const v1::CancelExperimentRequest& request);
-  absl::StatusOr<v1::Experiment> pause_experiment(const v1::PauseExperimentRequest& request);
-  absl::StatusOr<v1::Experiment> resume_experiment(const v1::ResumeExperimentRequest& request);
-  absl::StatusOr<v1::RerunExperimentResponse> rerun_experiment(const v1::RerunExperimentRequest& request);
-  absl::StatusOr<v1::DeleteExperimentResponse> delete_experiment(const v1::DeleteExperimentRequest& request);
-  absl::StatusOr<v1::Annotation> annotate(const v1::AnnotateRequest& request);
+  absl::StatusOr<v1::Experiment> cancel_experiment(const v1::CancelExperimentRequest& request, const Caller& caller);
+  absl::StatusOr<v1::Experiment> pause_experiment(const v1::PauseExperimentRequest& request, const Caller& caller);
+  absl::StatusOr<v1::Experiment> resume_experiment(const v1::ResumeExperimentRequest& request, const Caller& caller);
+  absl::StatusOr<v1::RerunExperimentResponse> rerun_experiment(const v1::RerunExperimentRequest& request,
+                                                               const Caller& caller);
+  absl::StatusOr<v1::DeleteExperimentResponse> delete_experiment(const v1::DeleteExperimentRequest& request,
+                                                                 const Caller& caller);
+  absl::StatusOr<v1::Annotation> annotate(const v1::AnnotateRequest& request, const Caller& caller);
   absl::StatusOr<v1::ListTrialsResponse> list_trials(const v1::ListTrialsRequest& request);
   absl::StatusOr<v1::TrialDetail> get_trial(const v1::GetTrialRequest& request);
   absl::StatusOr<v1::Explanation> explain(const v1::ExplainRequest& request);
@@ -84,9 +93,9 @@ class Api {
   absl::StatusOr<v1::ListDecisionsResponse> list_decisions(const v1::ListDecisionsRequest& request);
   absl::StatusOr<v1::BestSoFar> get_best_so_far(const v1::GetBestSoFarRequest& request);
   absl::StatusOr<v1::Importance> get_importance(const v1::GetImportanceRequest& request);
-  absl::StatusOr<v1::ProposeResponse> propose(const v1::ProposeRequest& request);
-  absl::StatusOr<v1::Search> stop_trials(const v1::StopTrialsRequest& request);
-  absl::StatusOr<v1::Search> continue_trials(const v1::ContinueTrialsRequest& request);
+  absl::StatusOr<v1::ProposeResponse> propose(const v1::ProposeRequest& request, const Caller& caller);
+  absl::StatusOr<v1::Search> stop_trials(const v1::StopTrialsRequest& request, const Caller& caller);
+  absl::StatusOr<v1::Search> continue_trials(const v1::ContinueTrialsRequest& request, const Caller& caller);
   absl::StatusOr<v1::Catalog> get_catalog(const v1::GetCatalogRequest& request);
   // NOT_FOUND (UNKNOWN_PRIOR): no such prior, or no picture of it.
   absl::StatusOr<v1::Picture> get_picture(const v1::GetPictureRequest& request);
@@ -96,25 +105,43 @@ class Api {
   absl::StatusOr<v1::Server> get_server(const v1::GetServerRequest& request);
   absl::StatusOr<v1::ListWorkersResponse> list_workers(const v1::ListWorkersRequest& request);
   absl::StatusOr<v1::WorkerDetail> get_worker(const v1::GetWorkerRequest& request);
-  absl::StatusOr<v1::Worker> drain_worker(const v1::DrainWorkerRequest& request);
-  absl::StatusOr<v1::Worker> forget_worker(const v1::ForgetWorkerRequest& request);
-  absl::StatusOr<v1::Worker> undrain_worker(const v1::UndrainWorkerRequest& request);
+  absl::StatusOr<v1::Worker> drain_worker(const v1::DrainWorkerRequest& request, const Caller& caller);
+  absl::StatusOr<v1::Worker> forget_worker(const v1::ForgetWorkerRequest& request, const Caller& caller);
+  absl::StatusOr<v1::Worker> undrain_worker(const v1::UndrainWorkerRequest& request, const Caller& caller);
   absl::StatusOr<v1::ListArtifactsResponse> list_artifacts(const v1::ListArtifactsRequest& request);
-  absl::StatusOr<v1::Artifact> pin_artifact(const v1::PinArtifactRequest& request);
+  absl::StatusOr<v1::Artifact> pin_artifact(const v1::PinArtifactRequest& request, const Caller& caller);
+  absl::StatusOr<v1::LocateArtifactResponse> locate_artifact(const v1::LocateArtifactRequest& request);
   // A blob from its beginning, in pieces. ARTIFACT_NOT_FOUND.
   absl::StatusOr<PullSource<v1::DownloadArtifactResponse>> download_artifact(
       const v1::DownloadArtifactRequest& request);
   absl::StatusOr<v1::CheckReport> check(const v1::CheckRequest& request);
-  absl::StatusOr<v1::CollectGarbageResponse> collect_garbage(const v1::CollectGarbageRequest& request);
-  absl::StatusOr<PullSource<v1::BackupResponse>> backup(const v1::BackupRequest& request);
+  absl::StatusOr<v1::CollectGarbageResponse> collect_garbage(const v1::CollectGarbageRequest& request,
+                                                             const Caller& caller);
+  absl::StatusOr<PullSource<v1::BackupResponse>> backup(const v1::BackupRequest& request, const Caller& caller);
 
+  absl::StatusOr<v1::CreateTokenResponse> create_token(const v1::CreateTokenRequest& request, const Caller& caller);
+  absl::StatusOr<v1::ListTokensResponse> list_tokens(const v1::ListTokensRequest& request);
+  absl::StatusOr<v1::Token> revoke_token(const v1::RevokeTokenRequest& request, const Caller& caller);
+  absl::StatusOr<v1::ListAuditResponse> list_audit(const v1::ListAuditRequest& request);
+  absl::StatusOr<v1::Identity> who_am_i(const v1::WhoAmIRequest& request, const Caller& caller);
+
+  absl::StatusOr<v1::Invitation> create_invitation(const v1::CreateInvitationRequest& request, const Caller& caller);
+  absl::StatusOr<std::string> invite_first_admin();  // server/application/enrollment.h
+  absl::StatusOr<v1::Enrolled> enroll(const v1::EnrollRequest& request, const Caller& caller);
+  absl::StatusOr<v1::Enrolled> renew_certificate(const v1::RenewCertificateRequest& request, const Caller& caller);
+  absl::StatusOr<v1::ListCertificatesResponse> list_certificates(const v1::ListCertificatesRequest& request);
+  absl::StatusOr<v1::IssuedCertificate> revoke_certificate(const v1::RevokeCertificateRequest& request,
+                                                           const Caller& caller);
+
+  Gate& gate() { return gate_; }
   // Known once both listeners are bound.
   void set_addresses(std::string grpc, std::string http);
   // INVALID_ARGUMENT for a cursor below -1, NOT_FOUND for an experiment that does not exist.
   absl::Status check_watch(std::int64_t cursor, const std::string& experiment);
 
  private:
-  absl::StatusOr<v1::Experiment> set_state(const std::string& name, ExperimentState to);
+  int grpc_port();
+  absl::StatusOr<v1::Experiment> set_state(const std::string& name, ExperimentState to, const Caller& caller);
 
   Store& store_;
   ArtifactStore& artifacts_;
@@ -134,6 +161,8 @@ class Api {
   Submissions submissions_;
   ExperimentViews views_;
   WorkerViews workers_;
+  Gate& gate_;
+  EnrollmentDesk enrollment_;
   SearchRunner& runner_;
   SearchViews searches_;
   absl::Mutex mutex_;

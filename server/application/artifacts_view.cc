@@ -65,6 +65,17 @@ absl::StatusOr<v1::ListArtifactsResponse> list_artifacts(Store& store, ArtifactS
   return out;
 }
 
+absl::StatusOr<v1::LocateArtifactResponse> locate_artifact(ArtifactStore& artifacts,
+                                                           const v1::LocateArtifactRequest& request) {
+  constexpr std::chrono::minutes kLifetime(15);
+  v1::LocateArtifactResponse out;
+  LOCUS_ASSIGN_OR_RETURN(const std::int64_t bytes, artifacts.size(request.sha256()));
+  out.set_bytes(bytes);
+  out.set_url(artifacts.direct_url(request.sha256(), kLifetime));
+  if (!out.url().empty()) out.set_lifetime_seconds(static_cast<int>(std::chrono::seconds(kLifetime).count()));
+  return out;
+}
+
 absl::Status check_offset(std::int64_t offset, std::int64_t bytes) {
   if (offset >= 0 && offset <= bytes) return absl::OkStatus();
   return make_error(
@@ -74,10 +85,10 @@ absl::Status check_offset(std::int64_t offset, std::int64_t bytes) {
 }
 
 absl::StatusOr<v1::Artifact> pin_artifact(Store& store, ArtifactStore& artifacts, Clock& clock,
-                                          const v1::PinArtifactRequest& request) {
+                                          const v1::PinArtifactRequest& request, const Caller& caller) {
   LOCUS_RETURN_IF_ERROR(artifacts.size(request.sha256()).status());
-  const Mutation pin = PinArtifact{request.sha256(), !request.unpin()};
-  LOCUS_RETURN_IF_ERROR(store.apply({&pin, 1}, clock.wall()));
+  const std::vector<Mutation> pin = {PinArtifact{request.sha256(), !request.unpin()}, caller.deed()};
+  LOCUS_RETURN_IF_ERROR(store.apply(pin, clock.wall()));
   return describe(store, artifacts, request.sha256());
 }
 

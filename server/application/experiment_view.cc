@@ -77,6 +77,8 @@ void fill_trial_stage(const TrialStageView& view, const std::optional<StatedAtte
   if (view.stage.failure_class != FailureClass::kNone) out->set_failure_class(to_string(view.stage.failure_class));
   out->set_reason(view.stage.reason);
   out->set_attempts(view.stage.attempt);
+  out->set_retries(std::clamp<std::int64_t>(view.stage.failures + view.stage.faults, 0,
+                                            std::max<std::int64_t>(0, view.stage.attempt - 1)));
   out->set_identity(view.stage.identity);
   out->set_shared(shared);
   if (lease) {

@@ -13,16 +13,6 @@
 namespace locus::server {
 namespace {
 
-constexpr char kPhaseKey[] = "$phase";
-
-absl::Status no_client_in_phases() {
-  return make_error(
-      absl::StatusCode::kUnimplemented, ErrorReason::kInvalidSpecification,
-      "phases draw their own proposals on this server; write propose: sobol, or submit the search without "
-      "phases",
-      "search.propose");
-}
-
 Choices choices_of(const std::vector<PlannedPhase>& phases, std::span<const std::vector<ChosenCandidate>> chosen) {
   Choices out;
   for (std::size_t i = 0; i < phases.size() && i < chosen.size(); ++i) {
@@ -55,11 +45,7 @@ void join(PlannedExperiment& out, const std::string& spec_json) {
     out.first_cell.push_back(out.whole.cells.size());
     out.first_trial.push_back(out.whole.trials.size());
     for (PlannedCell cell : phase.plan.cells) {
-      if (out.phases.size() > 1) {
-        Json key = Json::parse(cell.row_key);
-        key[kPhaseKey] = phase.name;
-        cell.row_key = canonical_json(key);
-      }
+      if (out.phases.size() > 1) cell.row_key = phase_row_key(cell.row_key, phase.name);
       out.whole.cells.push_back(std::move(cell));
     }
     for (PlannedTrial trial : phase.plan.trials) {
@@ -94,6 +80,12 @@ Length length_of(const PlannedStage& training, const Catalog& catalog) {
   if (epochs > 0) out.steps_per_epoch = *steps / epochs;
   out.validate_every = options->value("validate_every", 0.0);
   return out;
+}
+
+void count_steps(const Length& length, SearchSetup& out) {
+  out.steps_per_epoch = length.steps_per_epoch;
+  out.last_step = length.last_step;
+  out.validate_every = length.validate_every;
 }
 
 // A unit to be, with what sorts it.
@@ -189,53 +181,49 @@ SearchChoiceTerms choice_terms(const PlannedPhase& phase, const std::vector<Phas
   return out;
 }
 
+// The phases, those that use a choice with it where it is made.
+absl::StatusOr<std::vector<PlannedPhase>> plan_phases(const Json& specification, const Catalog& catalog,
+                                                      std::span<const std::vector<ChosenCandidate>> choices,
+                                                      const PhaseProposals& proposed, std::string* spec_json) {
+  LOCUS_ASSIGN_OR_RETURN(ProtocolPlan protocol, plan_protocol(specification, catalog, proposed));
+  *spec_json = std::move(protocol.spec_json);
+  std::vector<PlannedPhase> out = std::move(protocol.phases);
+  const Choices made = choices_of(out, choices);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (!out[i].deferred || !all_chosen(out[i], out, made)) continue;
+    LOCUS_ASSIGN_OR_RETURN(out[i], plan_phase(specification, catalog, i, made, proposed));
+  }
+  return out;
+}
+
 }  // namespace
 
 absl::StatusOr<PlannedExperiment> plan_whole(const Json& specification, const Catalog& catalog,
                                              std::span<const std::vector<ChosenCandidate>> choices,
-                                             const ProposedCells& proposed) {
+                                             const PhaseProposals& proposed) {
   PlannedExperiment out;
   std::string spec_json;
-  if (specification.is_object() && specification.contains("phases")) {
-    LOCUS_ASSIGN_OR_RETURN(ProtocolPlan protocol, plan_protocol(specification, catalog));
-    out.phases = std::move(protocol.phases);
-    spec_json = std::move(protocol.spec_json);
-  } else {
-    PlannedPhase& only = out.phases.emplace_back();
-    LOCUS_ASSIGN_OR_RETURN(only.plan, proposed.empty() ? plan_experiment(specification, catalog)
-                                                       : plan_proposed(specification, catalog, proposed));
-    spec_json = only.plan.spec_json;
+  LOCUS_ASSIGN_OR_RETURN(out.phases, plan_phases(specification, catalog, choices, proposed, &spec_json));
+  if (!proposed.empty()) {  // epochs and steps are counted as before the first proposal, whatever was proposed
+    LOCUS_ASSIGN_OR_RETURN(const auto before, plan_phases(specification, catalog, choices, {}, &spec_json));
+    for (std::size_t i = 0; i < out.phases.size(); ++i) {
+      if (out.phases[i].plan.search) out.phases[i].plan.search->training = before[i].plan.search->training;
+    }
   }
   const bool phased = out.phases.size() > 1 || !out.phases.front().name.empty();
-  for (const PlannedPhase& phase : out.phases) {
-    const bool decides = phase.plan.search && phase.plan.search->search.decides();
-    const bool theirs = decides && phase.plan.search->search.proposer == Proposer::kExternal;
-    if (phased && theirs) return no_client_in_phases();
-    out.searched = out.searched || phased || decides;
-  }
-  const Choices made = choices_of(out.phases, choices);
-  for (std::size_t i = 0; i < out.phases.size(); ++i) {
-    if (!out.phases[i].deferred || !all_chosen(out.phases[i], out.phases, made)) continue;
-    LOCUS_ASSIGN_OR_RETURN(out.phases[i], plan_phase(specification, catalog, i, made));
-  }
+  for (const PlannedPhase& phase : out.phases)
+    out.searched = out.searched || phased || (phase.plan.search && phase.plan.search->search.decides());
   join(out, spec_json);
   return out;
 }
 
-ProposedCells proposed_of(const Search& search, std::span<const CellRow> cells) {
-  ProposedCells out;
-  std::set<std::string> seen;
-  for (const CellRow& cell : cells) {
-    const Json assignment = Json::parse(cell.assignment_json, nullptr, /*allow_exceptions=*/false);
-    std::map<std::string, Json> values;
-    for (const Dimension& dimension : search.space) {
-      if (assignment.is_object() && assignment.contains(dimension.path))
-        values[dimension.path] = assignment.at(dimension.path);
-    }
-    if (values.size() == search.space.size() && seen.insert(canonical_json(Json(values))).second)
-      out.push_back(std::move(values));
-  }
-  return out;
+absl::StatusOr<PlannedExperiment> plan_stored(const Json& specification, const Catalog& catalog,
+                                              std::span<const std::vector<ChosenCandidate>> choices,
+                                              std::span<const CellRow> cells) {
+  LOCUS_ASSIGN_OR_RETURN(PlannedExperiment planned, plan_whole(specification, catalog, choices));
+  const PhaseProposals proposed = proposed_of(planned.phases, cells);
+  if (proposed.empty()) return planned;
+  return plan_whole(specification, catalog, choices, proposed);
 }
 
 SearchSetup phase_setup(const PlannedExperiment& planned, std::size_t phase, const StoredPlaces& stored,
@@ -255,14 +243,14 @@ SearchSetup phase_setup(const PlannedExperiment& planned, std::size_t phase, con
   out.maximize = of.plan.metric.direction != "min";
   std::vector<PhaseDraft> drafts = draft_units(planned, phase, stored);
   std::map<std::string, Length> lengths;  // by configuration
+  const bool theirs = of.plan.search && out.search.proposer == Proposer::kExternal;
+  if (theirs) count_steps(length_of(of.plan.search->training, catalog), out);
   for (PhaseDraft& draft : drafts) {
     const auto [length, fresh] = lengths.try_emplace(draft.training->config_json);
     if (fresh) length->second = length_of(*draft.training, catalog);
     const Length& own = length->second;
-    if (&draft == drafts.data()) {
-      out.steps_per_epoch = own.steps_per_epoch;
-      out.last_step = own.last_step;
-      out.validate_every = own.validate_every;
+    if (&draft == drafts.data() && !theirs) {
+      count_steps(own, out);
     } else if (own.steps_per_epoch != out.steps_per_epoch || own.last_step != out.last_step) {
       draft.row.steps_per_epoch = own.steps_per_epoch;
       draft.row.last_step = own.last_step;

@@ -10,8 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/catalog/catalog.h"
-#include "core/experiment/plan/planner.h"
-#include "core/experiment/plan/protocol.h"
+#include "core/experiment/plan/proposed.h"
 #include "core/search/decision.h"
 
 namespace locus::server {
@@ -26,14 +25,15 @@ struct PlannedExperiment {
   bool searched = false;
 };
 
-// What was chosen so far, by phase; trials that use it have their stages. A client's proposals belong to a search with propose: external.
-// Errors as plan_protocol() and plan_proposed(); UNIMPLEMENTED at "search.propose" where phases have one.
+// With what was chosen so far, by phase: trials that use it have their stages; and with what clients proposed. Errors as
+// plan_protocol() and plan_proposed().
 absl::StatusOr<PlannedExperiment> plan_whole(const Json& specification, const Catalog& catalog,
                                              std::span<const std::vector<ChosenCandidate>> choices = {},
-                                             const ProposedCells& proposed = {});
-
-// What a client proposed, from the cells there are: each combination of the space's values once, in order of cells.
-ProposedCells proposed_of(const Search& search, std::span<const CellRow> cells);
+                                             const PhaseProposals& proposed = {});
+// With what the cells of an experiment tell that clients proposed.
+absl::StatusOr<PlannedExperiment> plan_stored(const Json& specification, const Catalog& catalog,
+                                              std::span<const std::vector<ChosenCandidate>> choices,
+                                              std::span<const CellRow> cells);
 
 // Stored ordinals by what they are found by.
 struct StoredPlaces {

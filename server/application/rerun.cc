@@ -62,7 +62,7 @@ absl::StatusOr<StagesRerun> look_up(Store& store, const std::string& name) {
 }  // namespace
 
 absl::StatusOr<v1::RerunExperimentResponse> rerun(Store& store, Coordinator& coordinator,
-                                                  const v1::RerunExperimentRequest& request) {
+                                                  const v1::RerunExperimentRequest& request, const Caller& caller) {
   absl::Status last;
   for (int attempt = 0; attempt < kRerunTries; ++attempt) {
     std::vector<TrialRow> trials;
@@ -78,7 +78,7 @@ absl::StatusOr<v1::RerunExperimentResponse> rerun(Store& store, Coordinator& coo
           experiment = event.row.name;
           return Event(std::move(event));
         },
-        [&](Command command) { promise.set_value(std::move(command)); });
+        [&](Command command) { promise.set_value(std::move(command)); }, caller.deed());
     const Command command = future.get();
     if (const auto* error = std::get_if<ReplyError>(&command)) {
       last = error->status;

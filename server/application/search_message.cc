@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "core/analysis/search_story.h"
+#include "core/experiment/plan/search_section.h"
 #include "core/search/course.h"
 #include "core/search/judge.h"
 #include "server/application/search_view.h"
@@ -149,7 +150,30 @@ std::string values_of(const SearchSetup& setup, const std::string& assignment_js
   return canonical_json(out);
 }
 
-void fill_unit(const SearchSource& source, std::size_t phase, std::size_t index, v1::SearchUnit* out) {
+// Where each rung trains anew: cells that differ in their epochs alone, by what they share, in order of the epochs.
+using RungCells = std::map<std::string, std::map<double, std::int64_t>>;
+
+std::string shared_key(const CellRow& cell, double* epochs) {
+  Json key = Json::parse(cell.row_key, nullptr, /*allow_exceptions=*/false);
+  if (!key.is_object()) return "";
+  *epochs = key.contains(kEpochsPath) && key[kEpochsPath].is_number() ? key[kEpochsPath].get<double>() : 0;
+  key.erase(kEpochsPath);
+  return canonical_json(key);
+}
+
+RungCells rung_cells(const SearchSource& source, const PhaseCourse& course) {
+  RungCells out;
+  if (!course.of_rungs()) return out;
+  for (const auto& [ordinal, cell] : source.cells) {
+    double epochs = 0;
+    const std::string key = shared_key(cell, &epochs);
+    out[key][epochs] = ordinal;
+  }
+  return out;
+}
+
+void fill_unit(const SearchSource& source, std::size_t phase, std::size_t index, const RungCells& rungs,
+               v1::SearchUnit* out) {
   const PhaseCourse& course = source.fold.course(phase);
   const SearchUnitRow& row = course.setup->units[index];
   const UnitCourse& unit = course.units[index];
@@ -159,6 +183,10 @@ void fill_unit(const SearchSource& source, std::size_t phase, std::size_t index,
   if (const auto cell = source.cells.find(row.cell); cell != source.cells.end()) {
     out->set_label(cell->second.label);
     out->set_values_json(values_of(*course.setup, cell->second.assignment_json));
+    double epochs = 0;
+    if (const auto all = rungs.find(shared_key(cell->second, &epochs)); all != rungs.end()) {
+      for (const auto& [at, ordinal] : all->second) out->add_cells(ordinal);
+    }
   }
   for (const std::int64_t trial : row.trials) out->add_trials(trial);
   for (const auto& later : row.later_rungs) {
@@ -182,14 +210,15 @@ void fill_unit(const SearchSource& source, std::size_t phase, std::size_t index,
 void fill_units(const SearchSource& source, std::size_t phase, std::optional<std::int64_t> trial, bool all,
                 v1::SearchPhase* out) {
   const PhaseCourse& course = source.fold.course(phase);
+  const RungCells rungs = rung_cells(source, course);
   if (trial) {
-    const auto found = course.unit_of_trial.find(*trial);
-    if (found != course.unit_of_trial.end())
-      fill_unit(source, phase, static_cast<std::size_t>(found->second), out->add_units());
+    const auto found = course.unit_of_trial().find(*trial);
+    if (found != course.unit_of_trial().end())
+      fill_unit(source, phase, static_cast<std::size_t>(found->second), rungs, out->add_units());
     return;
   }
   if (!all && course.units.size() > kUnitsListed) return;
-  for (std::size_t i = 0; i < course.units.size(); ++i) fill_unit(source, phase, i, out->add_units());
+  for (std::size_t i = 0; i < course.units.size(); ++i) fill_unit(source, phase, i, rungs, out->add_units());
 }
 
 void fill_phase(const SearchSource& source, std::size_t phase, v1::SearchPhase* out) {
@@ -207,7 +236,7 @@ void fill_phase(const SearchSource& source, std::size_t phase, v1::SearchPhase* 
   out->set_direction(setup.maximize ? "max" : "min");
   for (const std::string& group : setup.groups) out->add_groups(assignment_text(group));
   out->set_proposals(as_int(search.proposals));
-  const std::vector<UnitCourse>& units = source.fold.units(phase);
+  const Pieces<UnitCourse>& units = source.fold.units(phase);
   out->set_proposed(as_int(std::count_if(units.begin(), units.end(), [](const UnitCourse& u) { return u.rung >= 0; })));
   fill_brackets(source.fold.course(phase), out);
   fill_budget(source, phase, out);

@@ -18,7 +18,14 @@ absl::StatusOr<Json> specification_of(const ExperimentRow& experiment) {
                     "the stored specification of experiment " + experiment.name + " is no JSON object");
 }
 
-TrialStages stages_of(const PlannedTrial& trial) {
+// Cells and trials change with the revision, and by what a client proposes. Canonical JSON is without spaces.
+bool of_a_client(const ExperimentRow& experiment) {
+  return experiment.spec_json.find(R"("propose":"external")") != std::string::npos;
+}
+
+}  // namespace
+
+TrialStages trial_stages(const PlannedTrial& trial) {
   TrialStages out;
   for (const PlannedStage& stage : trial.stages) {
     TrialStages::Planned& one = out.stages.emplace_back();
@@ -33,7 +40,16 @@ TrialStages stages_of(const PlannedTrial& trial) {
   return out;
 }
 
-}  // namespace
+std::string key_of(std::span<const std::vector<ChosenCandidate>> choices) {
+  std::string out;
+  for (std::size_t phase = 0; phase < choices.size(); ++phase) {
+    if (choices[phase].empty()) continue;  // planned as if it were absent
+    out += "\nphase " + std::to_string(phase);
+    for (const ChosenCandidate& one : choices[phase])
+      out.append("\n").append(one.group).append("=").append(one.candidate);
+  }
+  return out;
+}
 
 absl::StatusOr<StoredPlaces> stored_places(Store& store, ExperimentId experiment, std::span<const CellRow> cells) {
   StoredPlaces out;
@@ -54,26 +70,30 @@ absl::StatusOr<const Catalog*> PlannedSearches::catalog_of(const ExperimentRow& 
 }
 
 absl::StatusOr<std::shared_ptr<const PlannedSearches::Kept>> PlannedSearches::planned(
-    const ExperimentRow& experiment, std::span<const CellRow> cells,
-    std::span<const std::vector<ChosenCandidate>> choices) {
-  LOCUS_ASSIGN_OR_RETURN(const Catalog* catalog, catalog_of(experiment));
-  LOCUS_ASSIGN_OR_RETURN(const Json spec, specification_of(experiment));
-  std::string key = std::to_string(experiment.revision) + "\n" + std::to_string(cells.size());
-  for (const auto& phase : choices) {
-    key += "\nphase";
-    for (const ChosenCandidate& one : phase) key.append("\n").append(one.group).append("=").append(one.candidate);
+    const ExperimentRow& experiment, std::span<const std::vector<ChosenCandidate>> choices) {
+  const bool proposed = of_a_client(experiment);
+  std::vector<CellRow> cells;
+  if (proposed) {
+    LOCUS_ASSIGN_OR_RETURN(cells, store_.cells(experiment.id));
   }
+  const std::string key = std::to_string(experiment.revision) + "\n" + std::to_string(cells.size()) + key_of(choices);
   if (const auto found = kept_.find(experiment.id); found != kept_.end() && found->second->key == key)
     return found->second;
+  if (!proposed) {
+    LOCUS_ASSIGN_OR_RETURN(cells, store_.cells(experiment.id));
+  }
+  LOCUS_ASSIGN_OR_RETURN(const Catalog* catalog, catalog_of(experiment));
+  LOCUS_ASSIGN_OR_RETURN(const Json spec, specification_of(experiment));
   auto made = std::make_shared<Kept>();
   made->key = key;
-  LOCUS_ASSIGN_OR_RETURN(made->planned, plan_whole(spec, *catalog, choices));
-  const auto& search = made->planned.phases.front().plan.search;
-  if (search && search->search.proposer == Proposer::kExternal) {
-    const ProposedCells proposed = proposed_of(search->search, cells);
-    if (!proposed.empty()) {
-      LOCUS_ASSIGN_OR_RETURN(made->planned, plan_whole(spec, *catalog, choices, proposed));
-    }
+  LOCUS_ASSIGN_OR_RETURN(made->planned, plan_stored(spec, *catalog, choices, cells));
+  LOCUS_ASSIGN_OR_RETURN(const StoredPlaces places, stored_places(store_, experiment.id, cells));
+  const ExperimentPlan& whole = made->planned.whole;
+  for (std::size_t i = 0; i < whole.trials.size(); ++i) {
+    const auto cell = places.cells.find(whole.cells[static_cast<std::size_t>(whole.trials[i].cell)].row_key);
+    if (cell == places.cells.end()) continue;
+    const auto ordinal = places.trials.find({cell->second, whole.trials[i].seed});
+    if (ordinal != places.trials.end()) made->trials[ordinal->second] = i;
   }
   if (kept_.size() >= kPlansKept) kept_.erase(kept_.begin());
   kept_[experiment.id] = made;
@@ -89,7 +109,7 @@ absl::StatusOr<std::size_t> PlannedSearches::phases(const ExperimentRow& experim
 absl::StatusOr<SearchSetup> PlannedSearches::setup(const ExperimentRow& experiment, std::size_t phase,
                                                    std::span<const std::vector<ChosenCandidate>> choices) {
   LOCUS_ASSIGN_OR_RETURN(const auto cells, store_.cells(experiment.id));
-  LOCUS_ASSIGN_OR_RETURN(const auto kept, planned(experiment, cells, choices));
+  LOCUS_ASSIGN_OR_RETURN(const auto kept, planned(experiment, choices));
   LOCUS_ASSIGN_OR_RETURN(const StoredPlaces places, stored_places(store_, experiment.id, cells));
   LOCUS_ASSIGN_OR_RETURN(const Catalog* catalog, catalog_of(experiment));
   if (phase >= kept->planned.phases.size() || kept->planned.phases[phase].deferred) {
@@ -103,17 +123,17 @@ absl::StatusOr<SearchSetup> PlannedSearches::setup(const ExperimentRow& experime
 absl::StatusOr<std::map<std::int64_t, TrialStages>> PlannedSearches::stages(
     const ExperimentRow& experiment, std::span<const std::int64_t> trials,
     std::span<const std::vector<ChosenCandidate>> choices) {
-  LOCUS_ASSIGN_OR_RETURN(const auto cells, store_.cells(experiment.id));
-  LOCUS_ASSIGN_OR_RETURN(const auto kept, planned(experiment, cells, choices));
-  LOCUS_ASSIGN_OR_RETURN(const StoredPlaces places, stored_places(store_, experiment.id, cells));
-  const std::set<std::int64_t> wanted(trials.begin(), trials.end());
-  const ExperimentPlan& whole = kept->planned.whole;
+  LOCUS_ASSIGN_OR_RETURN(auto kept, planned(experiment, choices));
+  const bool fresh =
+      std::any_of(trials.begin(), trials.end(), [&](auto trial) { return !kept->trials.contains(trial); });
+  if (fresh && of_a_client(experiment)) {  // trials that came to cells that were there
+    kept_.erase(experiment.id);
+    LOCUS_ASSIGN_OR_RETURN(kept, planned(experiment, choices));
+  }
   std::map<std::int64_t, TrialStages> out;
-  for (const PlannedTrial& trial : whole.trials) {
-    const auto cell = places.cells.find(whole.cells[static_cast<std::size_t>(trial.cell)].row_key);
-    if (cell == places.cells.end()) continue;
-    const auto ordinal = places.trials.find({cell->second, trial.seed});
-    if (ordinal != places.trials.end() && wanted.contains(ordinal->second)) out[ordinal->second] = stages_of(trial);
+  for (const std::int64_t trial : trials) {
+    if (const auto place = kept->trials.find(trial); place != kept->trials.end())
+      out[trial] = trial_stages(kept->planned.whole.trials[place->second]);
   }
   return out;
 }

@@ -15,7 +15,7 @@
 namespace locus::server {
 
 // Plans with the catalog that the experiment was submitted under, so that stages keep their identities however long a search goes on.
-// Keeps what it planned, by experiment, revision, choices and number of cells. Thread-compatible; blocks on the store. Both must outlive it.
+// Keeps what it planned, by experiment, revision, choices and what clients have proposed. Thread-compatible; blocks on the store. Both must outlive it.
 class PlannedSearches : public SearchScript {
  public:
   PlannedSearches(Store& store, const Catalog& catalog) : store_(store), catalog_(catalog) {}
@@ -31,9 +31,10 @@ class PlannedSearches : public SearchScript {
   struct Kept {
     std::string key;
     PlannedExperiment planned;
+    std::map<std::int64_t, std::size_t> trials;  // ordinal -> place among those of the plan
   };
   absl::StatusOr<const Catalog*> catalog_of(const ExperimentRow& experiment);
-  absl::StatusOr<std::shared_ptr<const Kept>> planned(const ExperimentRow& experiment, std::span<const CellRow> cells,
+  absl::StatusOr<std::shared_ptr<const Kept>> planned(const ExperimentRow& experiment,
                                                       std::span<const std::vector<ChosenCandidate>> choices);
 
   Store& store_;
@@ -44,5 +45,11 @@ class PlannedSearches : public SearchScript {
 
 // Cells and trials of an experiment by what they are found by; retired ones are left out. Blocks on the store.
 absl::StatusOr<StoredPlaces> stored_places(Store& store, ExperimentId experiment, std::span<const CellRow> cells);
+
+// What a planned trial runs, as a conductor is told.
+TrialStages trial_stages(const PlannedTrial& trial);
+
+// Different for different choices.
+std::string key_of(std::span<const std::vector<ChosenCandidate>> choices);
 
 }  // namespace locus::server

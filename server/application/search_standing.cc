@@ -66,7 +66,7 @@ std::optional<TrialStanding> standing_of(const Fold& fold, const TrialView& tria
   const bool linked = std::any_of(trial.stages.begin(), trial.stages.end(),
                                   [](const TrialStageView& stage) { return stage.link.until_step != kNoFurther; });
   for (std::size_t i = fold.phases(); i-- > 0;) {
-    const auto& units = fold.course(i).unit_of_trial;
+    const auto& units = fold.course(i).unit_of_trial();
     const auto unit = units.find(trial.trial.ordinal);
     if (unit == units.end()) continue;
     const UnitCourse& course = fold.units(i)[static_cast<std::size_t>(unit->second)];

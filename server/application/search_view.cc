@@ -63,7 +63,7 @@ std::size_t telling_phase(const Fold& fold) {
 
 bool known_trial(const Fold& fold, std::int64_t trial) {
   for (std::size_t phase = 0; phase < fold.phases(); ++phase) {
-    if (fold.course(phase).unit_of_trial.contains(trial)) return true;
+    if (fold.course(phase).unit_of_trial().contains(trial)) return true;
   }
   return false;
 }

@@ -6,6 +6,7 @@
 #include "core/ports/store.h"
 #include "locus/v1/search_service.pb.h"
 #include "server/analysis/outline_cache.h"
+#include "server/authority/caller.h"
 #include "server/runtime/search_runner.h"
 
 namespace locus::server {
@@ -28,9 +29,9 @@ class SearchViews {
   absl::StatusOr<v1::BestSoFar> best(const v1::GetBestSoFarRequest& request);
   absl::StatusOr<v1::Importance> importance(const v1::GetImportanceRequest& request);
 
-  absl::StatusOr<v1::ProposeResponse> propose(const v1::ProposeRequest& request);
-  absl::StatusOr<v1::Search> stop(const v1::StopTrialsRequest& request);
-  absl::StatusOr<v1::Search> go_on(const v1::ContinueTrialsRequest& request);
+  absl::StatusOr<v1::ProposeResponse> propose(const v1::ProposeRequest& request, const Caller& caller);
+  absl::StatusOr<v1::Search> stop(const v1::StopTrialsRequest& request, const Caller& caller);
+  absl::StatusOr<v1::Search> go_on(const v1::ContinueTrialsRequest& request, const Caller& caller);
 
  private:
   struct Verdict {
@@ -38,7 +39,7 @@ class SearchViews {
     std::vector<std::int64_t> trials;
     bool go_on = false;
   };
-  absl::StatusOr<v1::Search> decide(const Verdict& verdict);
+  absl::StatusOr<v1::Search> decide(const Verdict& verdict, const Caller& caller);
   absl::StatusOr<v1::ProposeResponse> answer(const ExperimentRow& row, const Fold& fold, const std::string& request_id);
 
   Store& store_;

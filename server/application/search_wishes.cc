@@ -12,7 +12,6 @@
 namespace locus::server {
 namespace {
 
-constexpr char kSomebody[] = "anonymous";  // until principals are known
 constexpr std::size_t kProposerLength = 200, kReasonMost = 1000;
 
 std::string cell_field(int index) { return "cells[" + std::to_string(index) + "]"; }
@@ -62,7 +61,7 @@ absl::StatusOr<std::vector<std::int64_t>> units_of(const Fold& fold, const std::
   for (std::size_t i = 0; i < trials.size(); ++i) {
     const std::string field = "trials[" + std::to_string(i) + "]";
     if (!phase) break;
-    const auto& known = fold.course(*phase).unit_of_trial;
+    const auto& known = fold.course(*phase).unit_of_trial();
     if (const auto found = known.find(trials[i]); found != known.end()) {
       out.insert(found->second);
       continue;
@@ -120,7 +119,7 @@ absl::StatusOr<v1::ProposeResponse> SearchViews::answer(const ExperimentRow& row
   return out;
 }
 
-absl::StatusOr<v1::ProposeResponse> SearchViews::propose(const v1::ProposeRequest& request) {
+absl::StatusOr<v1::ProposeResponse> SearchViews::propose(const v1::ProposeRequest& request, const Caller& caller) {
   LOCUS_RETURN_IF_ERROR(check_texts(request));
   LOCUS_ASSIGN_OR_RETURN(const ProposedCells cells, proposed_cells(request));
   LOCUS_ASSIGN_OR_RETURN(const ExperimentRow row, store_.experiment(request.experiment()));
@@ -128,16 +127,16 @@ absl::StatusOr<v1::ProposeResponse> SearchViews::propose(const v1::ProposeReques
     LOCUS_ASSIGN_OR_RETURN(const Fold fold, searches_.fold(row.id));
     return answer(row, fold, request.request_id());
   }
-  LOCUS_RETURN_IF_ERROR(searches_.fold(row.id).status());
-  LOCUS_ASSIGN_OR_RETURN(SearchWish wish, proposed_wish(store_, catalog_, row, cells, request.proposer()));
-  wish.principal = kSomebody;
+  LOCUS_ASSIGN_OR_RETURN(const Fold before, searches_.fold(row.id));
+  LOCUS_ASSIGN_OR_RETURN(SearchWish wish, proposed_wish(store_, catalog_, row, before, cells, request.proposer()));
+  wish.principal = caller.principal.name;
   wish.request_id = request.request_id();
   const auto after = request.has_after_decision() ? std::optional(request.after_decision()) : std::nullopt;
-  LOCUS_ASSIGN_OR_RETURN(const Fold fold, searches_.decide(row.id, wish, after));
+  LOCUS_ASSIGN_OR_RETURN(const Fold fold, searches_.decide(row.id, wish, after, caller.deed()));
   return answer(row, fold, request.request_id());
 }
 
-absl::StatusOr<v1::Search> SearchViews::decide(const Verdict& verdict) {
+absl::StatusOr<v1::Search> SearchViews::decide(const Verdict& verdict, const Caller& caller) {
   if (verdict.reason.empty())
     return invalid("reason", "reason is empty; say why, for those who read the log of the search");
   if (verdict.reason.size() > kReasonMost)
@@ -152,21 +151,26 @@ absl::StatusOr<v1::Search> SearchViews::decide(const Verdict& verdict) {
   const std::vector<std::int64_t> units = fold.present() ? still_open(fold, named, verdict.go_on) : named;
   if (!units.empty()) {
     OverrideDecision decision{.units = units, .go_on = verdict.go_on, .rung = -1, .reason = verdict.reason};
-    const SearchWish wish{
-        .decision = std::move(decision), .principal = kSomebody, .request_id = {}, .cells = {}, .trials = {}};
-    LOCUS_RETURN_IF_ERROR(searches_.decide(row.id, wish, std::nullopt).status());
+    const SearchWish wish{.decision = std::move(decision),
+                          .principal = caller.principal.name,
+                          .request_id = {},
+                          .cells = {},
+                          .trials = {}};
+    LOCUS_RETURN_IF_ERROR(searches_.decide(row.id, wish, std::nullopt, caller.deed()).status());
   }
   v1::GetSearchRequest get;
   get.set_experiment(row.name);
   return this->get(get);
 }
 
-absl::StatusOr<v1::Search> SearchViews::stop(const v1::StopTrialsRequest& request) {
-  return decide({request.experiment(), request.reason(), {request.trials().begin(), request.trials().end()}, false});
+absl::StatusOr<v1::Search> SearchViews::stop(const v1::StopTrialsRequest& request, const Caller& caller) {
+  return decide({request.experiment(), request.reason(), {request.trials().begin(), request.trials().end()}, false},
+                caller);
 }
 
-absl::StatusOr<v1::Search> SearchViews::go_on(const v1::ContinueTrialsRequest& request) {
-  return decide({request.experiment(), request.reason(), {request.trials().begin(), request.trials().end()}, true});
+absl::StatusOr<v1::Search> SearchViews::go_on(const v1::ContinueTrialsRequest& request, const Caller& caller) {
+  return decide({request.experiment(), request.reason(), {request.trials().begin(), request.trials().end()}, true},
+                caller);
 }
 
 }  // namespace locus::server

@@ -11,6 +11,7 @@
 #include "server/application/planned_search.h"
 #include "server/application/stored_stage.h"
 #include "server/application/submitted_search.h"
+#include "server/authority/ownership.h"
 #include "server/wire/convert.h"
 
 namespace locus::server {
@@ -63,6 +64,16 @@ bool redefined(const TrialView& before, const PlannedTrial& after) {
 
 bool retryable(const absl::Status& status) { return has_reason(status, ErrorReason::kWrongState); }
 
+// Whose the experiment becomes: where callers are known, that of their account.
+absl::Status settle_owner(const Principal& who, const Merge& merged, v1::CreateExperimentRequest* request) {
+  if (unasked(who)) return absl::OkStatus();
+  if (merged.exists && !may_change_of(who, merged.stored.owner))
+    return not_own(who, "experiment '" + merged.stored.name + "'", merged.stored.owner);
+  if (request->owner().empty() && !merged.exists) request->set_owner(who.account);
+  if (request->owner().empty() || may_change_of(who, request->owner())) return absl::OkStatus();
+  return not_own(who, "what is submitted with --owner '" + request->owner() + "'", request->owner());
+}
+
 }  // namespace
 
 absl::StatusOr<PlannedExperiment> Submissions::read(const std::string& spec_json) {
@@ -87,12 +98,8 @@ absl::StatusOr<PlannedExperiment> Submissions::read(const std::string& spec_json
   for (std::size_t i = 0; i < choices.size(); ++i) {
     if (const auto* chosen = fold.choice(i)) choices[i] = *chosen;
   }
-  ProposedCells proposed;
-  if (const auto& search = planned.phases.front().plan.search;
-      search && search->search.proposer == Proposer::kExternal) {
-    LOCUS_ASSIGN_OR_RETURN(const auto cells, store_.cells(row->id));
-    proposed = proposed_of(search->search, cells);
-  }
+  LOCUS_ASSIGN_OR_RETURN(const auto cells, store_.cells(row->id));
+  const PhaseProposals proposed = proposed_of(planned.phases, cells);
   if (choices.empty() && proposed.empty()) return planned;
   auto with_them = plan_whole(spec, catalog_, choices, proposed);
   return with_them.ok() ? std::move(with_them) : planned;  // what no longer fits is dropped, which needs replace
@@ -208,6 +215,7 @@ absl::StatusOr<v1::Plan> Submissions::plan(const v1::PlanExperimentRequest& requ
   }
   if (plan.search) *out.mutable_search() = planned_search(plan);
   add_phases(planned, stored, &out);
+  LOCUS_RETURN_IF_ERROR(warn_of_choices(planned, merged, &out));
   const Fleet fleet =
       coordinator_.inspect<Fleet>([](const Coordinator::LiveState& live) { return live.scheduler.fleet(); });
   LOCUS_RETURN_IF_ERROR(add_forecast(store_, catalog_, fleet, plan, stored, &out));
@@ -237,7 +245,7 @@ absl::StatusOr<Event> Submissions::draft(const PlannedExperiment& planned, const
     LOCUS_ASSIGN_OR_RETURN(SearchBegin begin, begin_of(planned, merged));
     if (!begin.rows.empty())
       event.decisions = AppendDecisions{merged.stored.id, begin.expected, std::move(begin.rows), SearchState::kRunning};
-    LOCUS_RETURN_IF_ERROR(keep_links(plan, merged, event));
+    LOCUS_RETURN_IF_ERROR(keep_links(planned, merged, begin.anew, event));
     return Event(std::move(event));
   }
   for (std::size_t i = 0; i < plan.trials.size(); ++i) {
@@ -291,8 +299,10 @@ absl::StatusOr<v1::CreateExperimentResponse> Submissions::answer_again(const std
   return out;
 }
 
-absl::StatusOr<v1::CreateExperimentResponse> Submissions::create(const v1::CreateExperimentRequest& request) {
+absl::StatusOr<v1::CreateExperimentResponse> Submissions::create(const v1::CreateExperimentRequest& asked,
+                                                                 const Caller& caller) {
   v1::CreateExperimentResponse out;
+  v1::CreateExperimentRequest request = asked;
   if (!request.request_id().empty()) {
     auto name = store_.experiment_of_request(request.request_id());
     if (name.ok()) return answer_again(*name);
@@ -303,13 +313,20 @@ absl::StatusOr<v1::CreateExperimentResponse> Submissions::create(const v1::Creat
   for (int attempt = 0; attempt < kTries; ++attempt) {
     LOCUS_ASSIGN_OR_RETURN(const PlannedExperiment planned, read(request.spec_json()));
     const ExperimentPlan& plan = planned.whole;
-    LOCUS_ASSIGN_OR_RETURN(const Merge merged, merge(plan));
+    LOCUS_ASSIGN_OR_RETURN(Merge merged, merge(plan));
+    caller.about("experiments/" + plan.name);
+    LOCUS_RETURN_IF_ERROR(settle_owner(caller.principal, merged, &request));
     bool replaces = merged.removed + merged.changed > 0;
     if (planned.searched && !replaces) {
       LOCUS_ASSIGN_OR_RETURN(const SearchBegin begin, begin_of(planned, merged));
       replaces = begin.anew;
     }
     if (replaces && !request.replace()) return exists_error(plan.name, merged);
+    if (request.choose_again()) {
+      LOCUS_ASSIGN_OR_RETURN(const auto choices, choices_again(planned, merged));
+      merged.chooses_again =
+          std::any_of(choices.begin(), choices.end(), [](const ChoiceAgain& one) { return !one.now || one.differs(); });
+    }
     LOCUS_ASSIGN_OR_RETURN(const bool same, unchanged(planned, merged));
     if (same) return answer_again(plan.name);
     std::promise<Command> promise;
@@ -317,9 +334,10 @@ absl::StatusOr<v1::CreateExperimentResponse> Submissions::create(const v1::Creat
     const auto reply = [&](Command command) { promise.set_value(std::move(command)); };
     if (attempt < kTriesOffStrand) {
       LOCUS_ASSIGN_OR_RETURN(Event event, draft(planned, merged, request, 0));
-      coordinator_.post(std::get<ExperimentSubmitted>(std::move(event)), reply);
+      coordinator_.post(std::get<ExperimentSubmitted>(std::move(event)), reply, caller.deed());
     } else {
-      coordinator_.post_prepared([&](ReplyToken token) { return draft(planned, merged, request, token); }, reply);
+      coordinator_.post_prepared([&](ReplyToken token) { return draft(planned, merged, request, token); }, reply,
+                                 caller.deed());
     }
     const Command command = future.get();
     if (const auto* error = std::get_if<ReplyError>(&command)) {

@@ -11,10 +11,12 @@
 #include "absl/synchronization/mutex.h"
 #include "core/base/clock.h"
 #include "core/catalog/catalog.h"
+#include "core/conduct/conduct.h"
 #include "core/experiment/plan.h"
 #include "core/ports/store.h"
 #include "locus/v1/experiment_service.pb.h"
 #include "server/application/planned_phases.h"
+#include "server/authority/caller.h"
 #include "server/runtime/coordinator.h"
 
 namespace locus::server {
@@ -28,6 +30,7 @@ struct Merge {
   std::vector<std::int64_t> ordinals;                // of plan.trials, in their order
   std::int64_t added = 0, removed = 0, changed = 0;  // trials; changed: kept, with stages of other identities
   std::map<std::int64_t, TrialView> before;          // every stored trial, by ordinal
+  bool chooses_again = false;                        // its phases are to choose anew, by what is stored now
 };
 
 // What a submission begins in the log of a search.
@@ -45,8 +48,9 @@ class Submissions {
       : store_(store), catalog_(catalog), coordinator_(coordinator), clock_(clock) {}
 
   absl::StatusOr<v1::Plan> plan(const v1::PlanExperimentRequest& request);
-  // Leaves `experiment` to the caller but for its name.
-  absl::StatusOr<v1::CreateExperimentResponse> create(const v1::CreateExperimentRequest& request);
+  // Leaves `experiment` of the answer empty but for its name. NOT_PERMITTED for an owner that is not the account of whoever
+  // calls, or an experiment of another account, unless an operator calls.
+  absl::StatusOr<v1::CreateExperimentResponse> create(const v1::CreateExperimentRequest& asked, const Caller& caller);
 
  private:
   // With the choices and a client's proposals that the experiment of its name has.
@@ -56,7 +60,9 @@ class Submissions {
   absl::StatusOr<Event> draft(const PlannedExperiment& planned, const Merge& merge,
                               const v1::CreateExperimentRequest& request, ReplyToken reply);
   absl::StatusOr<SearchBegin> begin_of(const PlannedExperiment& planned, const Merge& merged);
-  absl::Status keep_links(const ExperimentPlan& plan, const Merge& merged, ExperimentSubmitted& event);
+  absl::Status keep_links(const PlannedExperiment& planned, const Merge& merged, bool anew, ExperimentSubmitted& event);
+  absl::StatusOr<std::vector<ChoiceAgain>> choices_again(const PlannedExperiment& planned, const Merge& merged);
+  absl::Status warn_of_choices(const PlannedExperiment& planned, const Merge& merged, v1::Plan* out);
 
   absl::StatusOr<bool> unchanged(const PlannedExperiment& planned, const Merge& merged);
   absl::StatusOr<v1::CreateExperimentResponse> answer_again(const std::string& name);

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <set>
 
+#include "core/analysis/search_story.h"
 #include "core/base/error.h"
 #include "core/conduct/conduct.h"
 #include "core/conduct/stage_draft.h"
+#include "server/application/merged_script.h"
 #include "server/application/planned_search.h"
 #include "server/application/stored_stage.h"
 
@@ -45,6 +47,16 @@ const PlannedStage* stage_of_role(const PlannedTrial& trial, const std::string& 
   return found == trial.stages.end() ? nullptr : &*found;
 }
 
+bool uses_a_choice(const PlannedExperiment& planned, std::size_t trial) {
+  std::size_t phase = planned.phases.size() - 1;
+  while (phase > 0 && planned.first_trial[phase] > trial) --phase;
+  return !planned.phases[phase].use.empty();
+}
+
+std::string chosen_text(const std::string& candidate) {
+  return candidate.empty() ? "nobody" : assignment_text(candidate);
+}
+
 bool any_linked(const Merge& merged) {
   return std::any_of(merged.before.begin(), merged.before.end(), [](const auto& entry) {
     return std::any_of(entry.second.stages.begin(), entry.second.stages.end(),
@@ -77,18 +89,14 @@ absl::StatusOr<SearchBegin> Submissions::begin_of(const PlannedExperiment& plann
   if (merged.exists) {
     LOCUS_ASSIGN_OR_RETURN(fold, stored_fold(store_, merged.stored.id));
   }
-  StoredPlaces places;
-  for (const CellRow& cell : merged.cells) places.cells[cell.row_key] = cell.ordinal;
-  for (const TrialRow& trial : merged.trials) {
-    if (!trial.retired) places.trials[{trial.cell, trial.seed}] = trial.ordinal;
-  }
+  const StoredPlaces places = merged_places(merged);
   std::vector<SearchSetup> setups;
   for (std::size_t i = 0; i < std::max<std::size_t>(1, fold.phases()) && i < planned.phases.size(); ++i) {
     if (planned.phases[i].deferred) break;
     setups.push_back(phase_setup(planned, i, places, catalog_));
   }
   out.expected = fold.decided();
-  out.rows = begins(fold, setups, /*anew=*/merged.changed > 0 && fold.phases() > 0);
+  out.rows = begins(fold, setups, /*anew=*/(merged.changed > 0 || merged.chooses_again) && fold.phases() > 0);
   for (std::size_t i = 0; i < out.rows.size(); ++i)
     out.rows[i].number = out.expected + 1 + static_cast<std::int64_t>(i);
   if (fold.phases() == 0) {
@@ -100,9 +108,12 @@ absl::StatusOr<SearchBegin> Submissions::begin_of(const PlannedExperiment& plann
   return out;
 }
 
-// What trials are linked to stays, with its stop point; what they no longer run is wanted no further. Stages that the specification adds
-// are linked where the search has sent a trial to its end.
-absl::Status Submissions::keep_links(const ExperimentPlan& plan, const Merge& merged, ExperimentSubmitted& event) {
+// What trials are linked to stays, with its stop point; what they no longer run is wanted no further, and where the search begins anew,
+// nothing of what was run by choices that are to be made again. Stages that the specification adds are linked where the search has
+// sent a trial to its end.
+absl::Status Submissions::keep_links(const PlannedExperiment& planned, const Merge& merged, bool anew,
+                                     ExperimentSubmitted& event) {
+  const ExperimentPlan& plan = planned.whole;
   LOCUS_ASSIGN_OR_RETURN(const auto stored, stored_stages(plan));
   for (std::size_t i = 0; i < plan.trials.size(); ++i) {
     const PlannedTrial& trial = plan.trials[i];
@@ -112,6 +123,7 @@ absl::Status Submissions::keep_links(const ExperimentPlan& plan, const Merge& me
     std::set<std::string> roles;
     const bool to_end = before->second.stages.front().link.until_step == kToTheEnd;
     bool all_kept = true;
+    const bool chosen = anew && uses_a_choice(planned, i);
     for (const TrialStageView& old : before->second.stages) {
       roles.insert(old.link.role);
       const PlannedStage* now = stage_of_role(trial, old.link.role);
@@ -122,13 +134,46 @@ absl::Status Submissions::keep_links(const ExperimentPlan& plan, const Merge& me
       } else {
         LOCUS_RETURN_IF_ERROR(add_stored_stage(store_, old.stage, event.stages));
       }
-      event.links.push_back({ordinal, old.link.role, old.stage.identity, kept ? old.link.until_step : kNoFurther});
+      event.links.push_back(
+          {ordinal, old.link.role, old.stage.identity, kept && !chosen ? old.link.until_step : kNoFurther});
     }
     for (const PlannedStage& stage : trial.stages) {
-      if (!to_end || !all_kept || roles.contains(stage.role)) continue;
+      if (!to_end || !all_kept || chosen || roles.contains(stage.role)) continue;
       LOCUS_RETURN_IF_ERROR(add_planned_stage(store_, trial, stage, stored, event.stages));
       event.links.push_back({ordinal, stage.role, stage.identity, kToTheEnd});
     }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<ChoiceAgain>> Submissions::choices_again(const PlannedExperiment& planned,
+                                                                    const Merge& merged) {
+  const bool chooses = std::any_of(planned.phases.begin(), planned.phases.end(),
+                                   [](const PlannedPhase& phase) { return phase.choose.has_value(); });
+  if (!merged.exists || !chooses) return std::vector<ChoiceAgain>();
+  const Json specification = Json::parse(planned.whole.spec_json);
+  MergedScript script(specification, catalog_, merged);
+  Conductor conductor(store_, script);
+  return conductor.choices_again(merged.stored, merged.trials);
+}
+
+absl::Status Submissions::warn_of_choices(const PlannedExperiment& planned, const Merge& merged, v1::Plan* out) {
+  LOCUS_ASSIGN_OR_RETURN(const auto choices, choices_again(planned, merged));
+  std::set<std::string> open;  // phases
+  for (const ChoiceAgain& one : choices) {
+    if (one.phase >= planned.phases.size()) continue;
+    const std::string& phase = planned.phases[one.phase].name;
+    const std::string group = assignment_text(one.stands.group);
+    if (!one.now && merged.added > 0 && open.insert(phase).second) {
+      out->add_warnings("what the phase '" + phase +
+                        "' has chosen stays; once what is added has run, `locus plan` says whether it would choose "
+                        "otherwise");
+    }
+    if (!one.differs()) continue;
+    out->add_warnings("with what is stored now the phase '" + phase + "' would choose " +
+                      chosen_text(one.now->candidate) + " instead of " + chosen_text(one.stands.candidate) +
+                      (group.empty() ? "" : " for " + group) +
+                      "; the choice stays as it is unless it is submitted with --choose-again");
   }
   return absl::OkStatus();
 }

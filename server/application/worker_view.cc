@@ -165,31 +165,33 @@ absl::StatusOr<v1::WorkerDetail> WorkerViews::get(const std::string& name) {
   return out;
 }
 
-absl::StatusOr<v1::Worker> WorkerViews::set_drain(const std::string& name, Drain to, const std::string& reason) {
-  const Command command = call(coordinator_, WorkerDrainRequested{.name = name, .to = to, .reason = reason});
+absl::StatusOr<v1::Worker> WorkerViews::set_drain(const std::string& name, Drain to, const std::string& reason,
+                                                  const Caller& caller) {
+  const Command command =
+      call(coordinator_, WorkerDrainRequested{.name = name, .to = to, .reason = reason}, caller.deed());
   if (const auto* error = std::get_if<ReplyError>(&command)) return error->status;
   LOCUS_ASSIGN_OR_RETURN(auto detail, get(name));
   return std::move(*detail.mutable_worker());
 }
 
-absl::StatusOr<v1::Worker> WorkerViews::drain(const v1::DrainWorkerRequest& request) {
+absl::StatusOr<v1::Worker> WorkerViews::drain(const v1::DrainWorkerRequest& request, const Caller& caller) {
   if (request.reason().size() > static_cast<std::size_t>(kReasonLength)) {
     return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
                       "a reason has at most " + std::to_string(kReasonLength) + " bytes", "reason");
   }
   return set_drain(request.name(), request.stop() ? Drain::kStopWork : Drain::kNoNewWork,
-                   request.reason().empty() ? "drained by a person" : request.reason());
+                   request.reason().empty() ? "drained by a person" : request.reason(), caller);
 }
 
-absl::StatusOr<v1::Worker> WorkerViews::forget(const v1::ForgetWorkerRequest& request) {
-  const Command command = call(coordinator_, WorkerForgetRequested{.name = request.name()});
+absl::StatusOr<v1::Worker> WorkerViews::forget(const v1::ForgetWorkerRequest& request, const Caller& caller) {
+  const Command command = call(coordinator_, WorkerForgetRequested{.name = request.name()}, caller.deed());
   if (const auto* error = std::get_if<ReplyError>(&command)) return error->status;
   LOCUS_ASSIGN_OR_RETURN(auto detail, get(request.name()));
   return std::move(*detail.mutable_worker());
 }
 
-absl::StatusOr<v1::Worker> WorkerViews::undrain(const v1::UndrainWorkerRequest& request) {
-  return set_drain(request.name(), Drain::kNone, "");
+absl::StatusOr<v1::Worker> WorkerViews::undrain(const v1::UndrainWorkerRequest& request, const Caller& caller) {
+  return set_drain(request.name(), Drain::kNone, "", caller);
 }
 
 }  // namespace locus::server

@@ -5,6 +5,7 @@
 #include "core/base/invalid.h"
 #include "core/limits.h"
 #include "server/application/artifacts_view.h"
+#include "server/grpc/pull_stream.h"
 #include "server/grpc/unary.h"
 #include "server/wire/status.h"
 
@@ -40,7 +41,7 @@ class Place {
 class Upload final : public grpc::ServerReadReactor<v1::UploadArtifactRequest> {
  public:
   Upload(Store& store, ArtifactStore& artifacts, ArtifactGate& gate, const DiskGuard& disk, WorkPool& pool,
-         Clock& clock, std::atomic<int>& transfers, v1::UploadArtifactResponse* response)
+         Clock& clock, std::atomic<int>& transfers, Gate& doors, Principal who, v1::UploadArtifactResponse* response)
       : store_(store),
         artifacts_(artifacts),
         gate_(gate),
@@ -48,6 +49,8 @@ class Upload final : public grpc::ServerReadReactor<v1::UploadArtifactRequest> {
         pool_(pool),
         clock_(clock),
         place_(transfers),
+        doors_(doors),
+        who_(std::move(who)),
         response_(response) {
     StartRead(&request_);
   }
@@ -71,6 +74,8 @@ class Upload final : public grpc::ServerReadReactor<v1::UploadArtifactRequest> {
   }
 
   absl::Status open(const v1::UploadArtifactRequest::Header& header) {
+    LOCUS_RETURN_IF_ERROR(
+        doors_.admit(Caller(who_, LOCUS_RULE_OF(ArtifactService, UploadArtifact), request_), request_));
     LOCUS_RETURN_IF_ERROR(place_.status());
     if (entered_) return invalid("header", "a second header came; an upload has one, before its chunks");
     if (header.bytes() < 0 || header.bytes() > kArtifactBytes) {
@@ -130,7 +135,9 @@ class Upload final : public grpc::ServerReadReactor<v1::UploadArtifactRequest> {
   WorkPool& pool_;
   Clock& clock_;
   const Place place_;
-  bool entered_ = false;  // the gate
+  Gate& doors_;
+  const Principal who_;
+  bool entered_ = false;  // the gate of artifacts
   v1::UploadArtifactResponse* const response_;
   v1::UploadArtifactRequest request_;
   v1::UploadArtifactRequest::Header header_;
@@ -140,9 +147,16 @@ class Upload final : public grpc::ServerReadReactor<v1::UploadArtifactRequest> {
 
 class Download final : public grpc::ServerWriteReactor<v1::DownloadArtifactResponse> {
  public:
-  Download(ArtifactStore& artifacts, WorkPool& pool, std::atomic<int>& transfers,
+  Download(ArtifactStore& artifacts, WorkPool& pool, std::atomic<int>& transfers, Gate& doors, Principal who,
            const v1::DownloadArtifactRequest& request)
-      : artifacts_(artifacts), pool_(pool), place_(transfers), sha256_(request.sha256()), offset_(request.offset()) {
+      : artifacts_(artifacts),
+        pool_(pool),
+        place_(transfers),
+        doors_(doors),
+        who_(std::move(who)),
+        request_(request),
+        sha256_(request.sha256()),
+        offset_(request.offset()) {
     pool_.post([this] { begin(); });
   }
   void OnWriteDone(bool ok) override {
@@ -158,6 +172,8 @@ class Download final : public grpc::ServerWriteReactor<v1::DownloadArtifactRespo
   }
 
   absl::Status open() {
+    LOCUS_RETURN_IF_ERROR(
+        doors_.admit(Caller(who_, LOCUS_RULE_OF(ArtifactService, DownloadArtifact), request_), request_));
     LOCUS_RETURN_IF_ERROR(place_.status());
     LOCUS_ASSIGN_OR_RETURN(size_, artifacts_.size(sha256_));
     return check_offset(offset_, size_);
@@ -176,6 +192,9 @@ class Download final : public grpc::ServerWriteReactor<v1::DownloadArtifactRespo
   ArtifactStore& artifacts_;
   WorkPool& pool_;
   const Place place_;
+  Gate& doors_;
+  const Principal who_;
+  const v1::DownloadArtifactRequest request_;
   const std::string sha256_;
   std::int64_t offset_, size_ = 0;
   v1::DownloadArtifactResponse response_;
@@ -186,14 +205,15 @@ class Download final : public grpc::ServerWriteReactor<v1::DownloadArtifactRespo
 LOCUS_CALLS_OF_ArtifactService(LOCUS_SERVE_CALL)
 
     grpc::ServerReadReactor<v1::UploadArtifactRequest>* ArtifactService::UploadArtifact(
-        grpc::CallbackServerContext*, v1::UploadArtifactResponse* response) {
-  return new Upload(store_, artifacts_, gate_, disk_, pool_, clock_, transfers_,
-                    response);  // deletes itself in OnDone
+        grpc::CallbackServerContext* context, v1::UploadArtifactResponse* response) {
+  return new Upload(store_, artifacts_, gate_, disk_, pool_, clock_, transfers_, api_.gate(),
+                    principal_of(api_.gate(), *context), response);  // deletes itself in OnDone
 }
 
 grpc::ServerWriteReactor<v1::DownloadArtifactResponse>* ArtifactService::DownloadArtifact(
-    grpc::CallbackServerContext*, const v1::DownloadArtifactRequest* request) {
-  return new Download(artifacts_, pool_, transfers_, *request);  // deletes itself in OnDone
+    grpc::CallbackServerContext* context, const v1::DownloadArtifactRequest* request) {
+  return new Download(artifacts_, pool_, transfers_, api_.gate(), principal_of(api_.gate(), *context),
+                      *request);  // deletes itself in OnDone
 }
 
 }  // namespace locus::server

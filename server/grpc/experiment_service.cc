@@ -88,18 +88,21 @@ class EventStream final : public grpc::ServerWriteReactor<v1::WatchEventsRespons
 LOCUS_CALLS_OF_ExperimentService(LOCUS_SERVE_CALL)
 
     grpc::ServerWriteReactor<v1::ExportExperimentResponse>* ExperimentService::ExportExperiment(
-        grpc::CallbackServerContext*, const v1::ExportExperimentRequest* request) {
-  return new PullStream<v1::ExportExperimentResponse>(  // deletes itself in OnDone
-      pool_, [this, request = *request] { return api_.export_experiment(request); });
+        grpc::CallbackServerContext* context, const v1::ExportExperimentRequest* request) {
+  return serve_stream<v1::ExportExperimentResponse>(api_, LOCUS_RULE_OF(ExperimentService, ExportExperiment), pool_,
+                                                    context, request, &Api::export_experiment);
 }
 
 grpc::ServerWriteReactor<v1::WatchEventsResponse>* ExperimentService::WatchEvents(
-    grpc::CallbackServerContext*, const v1::WatchEventsRequest* request) {
+    grpc::CallbackServerContext* context, const v1::WatchEventsRequest* request) {
   auto* stream = new EventStream;  // deletes itself in OnDone
   const bool taken =
-      pool_.try_post([this, link = stream->link(), cursor = request->cursor(), experiment = request->experiment()] {
-        if (const absl::Status status = api_.check_watch(cursor, experiment); !status.ok()) return link->fail(status);
-        link->start(feed_, cursor, experiment);
+      pool_.try_post([this, link = stream->link(), request = *request, who = principal_of(api_.gate(), *context)] {
+        const Caller caller(who, LOCUS_RULE_OF(ExperimentService, WatchEvents), request);
+        absl::Status status = api_.gate().admit(caller, request);
+        if (status.ok()) status = api_.check_watch(request.cursor(), request.experiment());
+        if (!status.ok()) return link->fail(status);
+        link->start(feed_, request.cursor(), request.experiment());
       });
   if (!taken) stream->finish(to_grpc_status(busy_error()));
   return stream;

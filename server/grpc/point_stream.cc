@@ -26,9 +26,11 @@ void PointStreams::close() {
   for (auto* context : open_) context->TryCancel();
 }
 
-PointStream::PointStream(Store& store, Coordinator& coordinator, const DiskGuard& disk, WorkPool& pool, Clock& clock,
-                         PointStreams& streams, grpc::CallbackServerContext* context)
-    : store_(store),
+PointStream::PointStream(Gate& gate, Store& store, Coordinator& coordinator, const DiskGuard& disk, WorkPool& pool,
+                         Clock& clock, PointStreams& streams, grpc::CallbackServerContext* context)
+    : gate_(gate),
+      who_(principal_of(gate, *context)),
+      store_(store),
       coordinator_(coordinator),
       disk_(disk),
       pool_(pool),
@@ -60,6 +62,9 @@ void PointStream::OnWriteDone(bool ok) {
 }
 
 void PointStream::store_batch() {
+  constexpr const RpcRule* kRule = find_rule("WorkerService/ReportPoints");
+  if (const absl::Status status = gate_.admit_message(Caller(who_, *kRule, request_), request_); !status.ok())
+    return Finish(to_grpc_status(status));
   if (const absl::Status status = disk_.admit_data(); !status.ok()) return Finish(to_grpc_status(status));
   auto points = from_proto(request_.points());
   if (!points.ok()) return Finish(to_grpc_status(points.status()));

@@ -11,6 +11,7 @@
 #include "core/base/clock.h"
 #include "core/ports/store.h"
 #include "locus/v1/worker_service.pb.h"
+#include "server/grpc/principal_of.h"
 #include "server/runtime/coordinator.h"
 #include "server/runtime/disk_guard.h"
 #include "server/runtime/work_pool.h"
@@ -34,7 +35,7 @@ class PointStreams {
 // an answer and the stream goes on, because it carries the points of several attempts; anything else ends it.
 class PointStream final : public grpc::ServerBidiReactor<v1::ReportPointsRequest, v1::ReportPointsResponse> {
  public:
-  PointStream(Store& store, Coordinator& coordinator, const DiskGuard& disk, WorkPool& pool, Clock& clock,
+  PointStream(Gate& gate, Store& store, Coordinator& coordinator, const DiskGuard& disk, WorkPool& pool, Clock& clock,
               PointStreams& streams, grpc::CallbackServerContext* context);
   void OnReadDone(bool ok) override;
   void OnWriteDone(bool ok) override;
@@ -44,6 +45,8 @@ class PointStream final : public grpc::ServerBidiReactor<v1::ReportPointsRequest
   void store_batch();
   absl::Status fill(const absl::StatusOr<std::int64_t>& acked);
 
+  Gate& gate_;
+  const Principal who_;
   Store& store_;
   Coordinator& coordinator_;
   const DiskGuard& disk_;

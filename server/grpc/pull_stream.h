@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "server/application/api.h"
 #include "server/grpc/unary.h"
 #include "server/runtime/pull_source.h"
 #include "server/runtime/work_pool.h"
@@ -49,5 +50,16 @@ class PullStream final : public grpc::ServerWriteReactor<Message> {
   PullSource<Message> source_;
   Message message_;
 };
+
+// A call of a stream of answers that `function` of Api gives; asks the gate first. The rule lives as long as the process.
+template <class Message, class Request, class Function>
+PullStream<Message>* serve_stream(Api& api, const RpcRule& rule, WorkPool& pool, grpc::CallbackServerContext* context,
+                                  const Request* request, Function function) {
+  auto open = [&api, &rule, function, request = *request, who = principal_of(api.gate(), *context)] {
+    return answer_call(api.gate(), rule, who, request,
+                       [&](const Caller& caller) { return ask(api, function, request, caller); });
+  };
+  return new PullStream<Message>(pool, std::move(open));  // deletes itself in OnDone
+}
 
 }  // namespace locus::server

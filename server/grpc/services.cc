@@ -8,11 +8,12 @@ namespace locus::server {
 LOCUS_CALLS_OF_AnalysisService(LOCUS_SERVE_CALL) LOCUS_CALLS_OF_MetricService(LOCUS_SERVE_CALL)
     LOCUS_CALLS_OF_CatalogService(LOCUS_SERVE_CALL) LOCUS_CALLS_OF_PictureService(LOCUS_SERVE_CALL)
         LOCUS_CALLS_OF_SearchService(LOCUS_SERVE_CALL) LOCUS_CALLS_OF_AdminService(LOCUS_SERVE_CALL)
+            LOCUS_CALLS_OF_IdentityService(LOCUS_SERVE_CALL) LOCUS_CALLS_OF_EnrollmentService(LOCUS_SERVE_CALL)
 
-            grpc::ServerWriteReactor<v1::BackupResponse>* AdminService::Backup(grpc::CallbackServerContext*,
-                                                                               const v1::BackupRequest* request) {
-  return new PullStream<v1::BackupResponse>(  // deletes itself in OnDone
-      pool_, [this, request = *request] { return api_.backup(request); });
+                grpc::ServerWriteReactor<v1::BackupResponse>* AdminService::Backup(grpc::CallbackServerContext* context,
+                                                                                   const v1::BackupRequest* request) {
+  return serve_stream<v1::BackupResponse>(api_, LOCUS_RULE_OF(AdminService, Backup), pool_, context, request,
+                                          &Api::backup);
 }
 
 }  // namespace locus::server

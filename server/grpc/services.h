@@ -4,6 +4,8 @@
 #include "locus/v1/admin_service.grpc.pb.h"
 #include "locus/v1/analysis_service.grpc.pb.h"
 #include "locus/v1/catalog_service.grpc.pb.h"
+#include "locus/v1/enrollment_service.grpc.pb.h"
+#include "locus/v1/identity_service.grpc.pb.h"
 #include "locus/v1/metric_service.grpc.pb.h"
 #include "locus/v1/picture_service.grpc.pb.h"
 #include "locus/v1/search_service.grpc.pb.h"
@@ -54,6 +56,24 @@ class SearchService final : public v1::SearchService::CallbackService {
  public:
   SearchService(Api& api, WorkPool& pool) : api_(api), pool_(pool) {}
   LOCUS_CALLS_OF_SearchService(LOCUS_DECLARE_CALL)
+
+      private : Api& api_;
+  WorkPool& pool_;
+};
+
+class EnrollmentService final : public v1::EnrollmentService::CallbackService {
+ public:
+  EnrollmentService(Api& api, WorkPool& pool) : api_(api), pool_(pool) {}
+  LOCUS_CALLS_OF_EnrollmentService(LOCUS_DECLARE_CALL)
+
+      private : Api& api_;
+  WorkPool& pool_;
+};
+
+class IdentityService final : public v1::IdentityService::CallbackService {
+ public:
+  IdentityService(Api& api, WorkPool& pool) : api_(api), pool_(pool) {}
+  LOCUS_CALLS_OF_IdentityService(LOCUS_DECLARE_CALL)
 
       private : Api& api_;
   WorkPool& pool_;

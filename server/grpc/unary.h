@@ -2,7 +2,7 @@
 //
 // The unary calls of a service that have an HTTP address are answered by the function of Api that has their name. A service declares them with
 // LOCUS_CALLS_OF_...(LOCUS_DECLARE_CALL) and defines them with LOCUS_CALLS_OF_...(LOCUS_SERVE_CALL), lists of locus/v1/calls.h; it has members api_
-// and pool_. A call without its function in Api does not compile.
+// and pool_. A call without its function in Api, or without its line in server/authority/rpcs.def, does not compile.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -11,6 +11,8 @@
 #include "absl/status/statusor.h"
 #include "core/base/error.h"
 #include "locus/v1/calls.h"
+#include "server/authority/answer.h"
+#include "server/grpc/principal_of.h"
 #include "server/runtime/work_pool.h"
 #include "server/wire/status.h"
 
@@ -45,8 +47,15 @@ grpc::ServerUnaryReactor* serve_unary(WorkPool& pool, grpc::CallbackServerContex
 #define LOCUS_SERVE_CALL(Service, Method, function, Request, Response, slow)                                  \
   grpc::ServerUnaryReactor* Service::Method(grpc::CallbackServerContext* context, const v1::Request* request, \
                                             v1::Response* response) {                                         \
+    constexpr const RpcRule& kRule = LOCUS_RULE_OF(Service, Method);                                          \
+    static_assert(takes_caller(&Api::function) || !kRule.changes(),                                           \
+                  #Service "/" #Method " changes something: its function of Api takes its caller");           \
     return serve_unary(pool_, context, request, response,                                                     \
-                       [this](const v1::Request& asked) { return api_.function(asked); });                    \
+                       [this, who = principal_of(api_.gate(), *context)](const v1::Request& asked) {          \
+                         return answer_call(api_.gate(), kRule, who, asked, [&](const Caller& caller) {       \
+                           return ask(api_, &Api::function, asked, caller);                                   \
+                         });                                                                                  \
+                       });                                                                                    \
   }
 
 }  // namespace locus::server

@@ -11,6 +11,7 @@
 #include "core/limits.h"
 #include "server/analysis/system_series.h"
 #include "server/grpc/point_stream.h"
+#include "server/grpc/pull_stream.h"
 #include "server/grpc/unary.h"
 #include "server/wire/convert.h"
 #include "server/wire/status.h"
@@ -123,17 +124,35 @@ class AcquireCall final : public grpc::ServerUnaryReactor {
 
 }  // namespace
 
+// Who makes this call of the service, by the context that it has.
+#define LOCUS_CALLER_OF(Method) \
+  Caller(principal_of(api_.gate(), *context), LOCUS_RULE_OF(WorkerService, Method), *request)
+
+template <class Request, class Response>
+grpc::ServerUnaryReactor* WorkerService::serve_own(
+    const RpcRule& rule, grpc::CallbackServerContext* context, const Request* request, Response* response,
+    absl::StatusOr<Response> (WorkerService::*function)(const Request&)) {
+  return serve_unary(pool_, context, request, response,
+                     [this, function, &rule, who = principal_of(api_.gate(), *context)](const Request& asked) {
+                       return answer_call(api_.gate(), rule, who, asked,
+                                          [&](const Caller&) { return (this->*function)(asked); });
+                     });
+}
+
 LOCUS_CALLS_OF_WorkerService(LOCUS_SERVE_CALL)
 
     grpc::ServerUnaryReactor* WorkerService::RegisterWorker(grpc::CallbackServerContext* context,
                                                             const v1::RegisterWorkerRequest* request,
                                                             v1::RegisterWorkerResponse* response) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  if (const absl::Status status = check(*request); !status.ok()) {
+  const Caller caller = LOCUS_CALLER_OF(RegisterWorker);
+  absl::Status status = check(*request);
+  if (status.ok()) status = api_.gate().admit(caller, *request);
+  if (!status.ok()) {
     reactor->Finish(to_grpc_status(status));
     return reactor;
   }
-  coordinator_.post(to_event(*request), [this, reactor, response](const Command& command) {
+  const auto answered = [this, reactor, response](const Command& command) {
     if (const auto* error = std::get_if<ReplyError>(&command)) return reactor->Finish(to_grpc_status(error->status));
     *response->mutable_heartbeat() = to_duration(kHeartbeat);
     *response->mutable_fence() = to_duration(kWorkerFence);
@@ -141,13 +160,19 @@ LOCUS_CALLS_OF_WorkerService(LOCUS_SERVE_CALL)
     *response->mutable_grace() = to_duration(kReattachGrace);
     response->set_server_version(version_);
     reactor->Finish(grpc::Status::OK);
-  });
+  };
+  coordinator_.post(to_event(*request), answered, caller.deed());
   return reactor;
 }
 
-grpc::ServerUnaryReactor* WorkerService::AcquireStage(grpc::CallbackServerContext*,
+grpc::ServerUnaryReactor* WorkerService::AcquireStage(grpc::CallbackServerContext* context,
                                                       const v1::AcquireStageRequest* request,
                                                       v1::AcquireStageResponse* response) {
+  if (const absl::Status status = api_.gate().admit(LOCUS_CALLER_OF(AcquireStage), *request); !status.ok()) {
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    reactor->Finish(to_grpc_status(status));
+    return reactor;
+  }
   auto* call = new AcquireCall(coordinator_, response);  // deletes itself in OnDone
   call->begin(*request);
   return call;
@@ -157,6 +182,10 @@ grpc::ServerUnaryReactor* WorkerService::SyncLeases(grpc::CallbackServerContext*
                                                     const v1::SyncLeasesRequest* request,
                                                     v1::SyncLeasesResponse* response) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  if (const absl::Status status = api_.gate().admit(LOCUS_CALLER_OF(SyncLeases), *request); !status.ok()) {
+    reactor->Finish(to_grpc_status(status));
+    return reactor;
+  }
   if (request->held_size() > kHeldMost) {
     reactor->Finish(to_grpc_status(invalid("held", "a worker holds at most 4096 attempts")));
     return reactor;
@@ -186,7 +215,7 @@ grpc::ServerUnaryReactor* WorkerService::SyncLeases(grpc::CallbackServerContext*
 
 grpc::ServerBidiReactor<v1::ReportPointsRequest, v1::ReportPointsResponse>* WorkerService::ReportPoints(
     grpc::CallbackServerContext* context) {
-  return new PointStream(store_, coordinator_, disk_, pool_, clock_, streams_,
+  return new PointStream(api_.gate(), store_, coordinator_, disk_, pool_, clock_, streams_,
                          context);  // deletes itself in OnDone
 }
 
@@ -209,7 +238,8 @@ absl::StatusOr<v1::CommitCheckpointResponse> WorkerService::commit_checkpoint(
 grpc::ServerUnaryReactor* WorkerService::CommitCheckpoint(grpc::CallbackServerContext* context,
                                                           const v1::CommitCheckpointRequest* request,
                                                           v1::CommitCheckpointResponse* response) {
-  return serve_unary(pool_, context, request, response, [this](const auto& r) { return commit_checkpoint(r); });
+  return serve_own(LOCUS_RULE_OF(WorkerService, CommitCheckpoint), context, request, response,
+                   &WorkerService::commit_checkpoint);
 }
 
 // Whether the store holds this very outcome already: a completion sent again. Also refuses one whose points
@@ -282,7 +312,8 @@ absl::StatusOr<v1::CompleteAttemptResponse> WorkerService::complete_attempt(cons
 grpc::ServerUnaryReactor* WorkerService::CompleteAttempt(grpc::CallbackServerContext* context,
                                                          const v1::CompleteAttemptRequest* request,
                                                          v1::CompleteAttemptResponse* response) {
-  return serve_unary(pool_, context, request, response, [this](const auto& r) { return complete_attempt(r); });
+  return serve_own(LOCUS_RULE_OF(WorkerService, CompleteAttempt), context, request, response,
+                   &WorkerService::complete_attempt);
 }
 
 absl::StatusOr<v1::ReportLogResponse> WorkerService::report_log(const v1::ReportLogRequest& request) {
@@ -299,7 +330,7 @@ absl::StatusOr<v1::ReportLogResponse> WorkerService::report_log(const v1::Report
 grpc::ServerUnaryReactor* WorkerService::ReportLog(grpc::CallbackServerContext* context,
                                                    const v1::ReportLogRequest* request,
                                                    v1::ReportLogResponse* response) {
-  return serve_unary(pool_, context, request, response, [this](const auto& r) { return report_log(r); });
+  return serve_own(LOCUS_RULE_OF(WorkerService, ReportLog), context, request, response, &WorkerService::report_log);
 }
 
 }  // namespace locus::server

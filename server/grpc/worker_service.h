@@ -49,6 +49,10 @@ class WorkerService final : public v1::WorkerService::CallbackService {
   void close_streams() { streams_.close(); }
 
  private:
+  template <class Request, class Response>
+  grpc::ServerUnaryReactor* serve_own(const RpcRule& rule, grpc::CallbackServerContext* context, const Request* request,
+                                      Response* response,
+                                      absl::StatusOr<Response> (WorkerService::*function)(const Request&));
   absl::StatusOr<v1::CommitCheckpointResponse> commit_checkpoint(const v1::CommitCheckpointRequest& request);
   absl::StatusOr<v1::CompleteAttemptResponse> complete_attempt(const v1::CompleteAttemptRequest& request);
   absl::StatusOr<v1::ReportLogResponse> report_log(const v1::ReportLogRequest& request);

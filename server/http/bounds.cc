@@ -28,6 +28,7 @@ Json between(std::int64_t least, std::int64_t most) { return {{"minimum", least}
 
 const std::map<std::string, Json>& table() {
   static const std::map<std::string, Json> kTable = {
+      {"ListAuditRequest.limit", between(0, 1000)},
       {"ListExperimentsRequest.page_size", at_least(0)},
       {"ListExperimentsRequest.page_token", page_token("experiment")},
       {"ListTrialsRequest.page_size", at_least(0)},

@@ -3,6 +3,7 @@
 
 #include "core/base/error.h"
 #include "locus/v1/calls.h"
+#include "server/authority/answer.h"
 
 namespace locus::server {
 namespace {
@@ -13,25 +14,34 @@ const google::protobuf::MethodDescriptor* method(const std::string& name) {
   return google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(name);
 }
 
-template <class Request, class Response>
-Call unary(const std::string& name, absl::StatusOr<Response> (Api::*function)(const Request&)) {
+// `function` is one of Api, with or without its caller.
+template <class Request, class Response, class Function>
+Call unary(const std::string& name, const RpcRule& rule, Function function) {
   Call out{method(name)};
-  out.answer = [function](Api& api, const Message& request) -> absl::StatusOr<std::unique_ptr<Message>> {
-    LOCUS_ASSIGN_OR_RETURN(Response response, (api.*function)(static_cast<const Request&>(request)));
+  out.answer = [function, &rule](Api& api, const Principal& who,
+                                 const Message& message) -> absl::StatusOr<std::unique_ptr<Message>> {
+    const auto& request = static_cast<const Request&>(message);
+    LOCUS_ASSIGN_OR_RETURN(Response response, answer_call(api.gate(), rule, who, request, [&](const Caller& caller) {
+                             return ask(api, function, request, caller);
+                           }));
     return std::make_unique<Response>(std::move(response));
   };
   return out;
 }
 
-template <class Request, class Response>
-Call stream(const std::string& name, absl::StatusOr<PullSource<Response>> (Api::*function)(const Request&)) {
+template <class Request, class Response, class Function>
+Call stream(const std::string& name, const RpcRule& rule, Function function) {
   Call out{method(name)};
-  out.chunks = [function](Api& api, const Message& request) -> absl::StatusOr<PullSource<std::string>> {
-    LOCUS_ASSIGN_OR_RETURN(PullSource<Response> source, (api.*function)(static_cast<const Request&>(request)));
+  out.chunks = [function, &rule](Api& api, const Principal& who,
+                                 const Message& message) -> absl::StatusOr<PullSource<std::string>> {
+    const auto& request = static_cast<const Request&>(message);
+    LOCUS_ASSIGN_OR_RETURN(PullSource<Response> source,
+                           answer_call(api.gate(), rule, who, request,
+                                       [&](const Caller& caller) { return ask(api, function, request, caller); }));
     return PullSource<std::string>([source = std::move(source)]() -> absl::StatusOr<std::optional<std::string>> {
-      LOCUS_ASSIGN_OR_RETURN(std::optional<Response> message, source());
-      if (!message) return std::optional<std::string>();
-      return std::move(*message->mutable_chunk());
+      LOCUS_ASSIGN_OR_RETURN(std::optional<Response> chunk, source());
+      if (!chunk) return std::optional<std::string>();
+      return std::move(*chunk->mutable_chunk());
     });
   };
   return out;
@@ -42,11 +52,11 @@ Call stream(const std::string& name, absl::StatusOr<PullSource<Response>> (Api::
 const std::vector<Call>& calls_with_address() {
   static const std::vector<Call> kCalls = {
 #define LOCUS_CALL(Service, Method, function, Request, Response, slow) \
-  unary<v1::Request, v1::Response>("locus.v1." #Service "." #Method, &Api::function),
+  unary<v1::Request, v1::Response>("locus.v1." #Service "." #Method, line_of(#Service "/" #Method), &Api::function),
       LOCUS_ADDRESSED_CALLS(LOCUS_CALL)
 #undef LOCUS_CALL
 #define LOCUS_CALL(Service, Method, function, Request, Response, slow) \
-  stream<v1::Request, v1::Response>("locus.v1." #Service "." #Method, &Api::function),
+  stream<v1::Request, v1::Response>("locus.v1." #Service "." #Method, line_of(#Service "/" #Method), &Api::function),
           LOCUS_ADDRESSED_STREAMS(LOCUS_CALL)
 #undef LOCUS_CALL
   };

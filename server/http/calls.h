@@ -15,15 +15,17 @@
 
 namespace locus::server {
 
-// Either `answer` or `chunks` is set; both block, and refuse as the function of Api does. Thread-safe. The message they are given is one of
+// Either `answer` or `chunks` is set; both block, and refuse as the gate and the function of Api do. Thread-safe. The message they are given is one of
 // method->input_type(), of the generated class.
 struct Call {
   using Message = google::protobuf::Message;
 
   const google::protobuf::MethodDescriptor* method;
-  std::function<absl::StatusOr<std::unique_ptr<Message>>(Api& api, const Message& request)> answer = {};
+  std::function<absl::StatusOr<std::unique_ptr<Message>>(Api& api, const Principal& who, const Message& request)>
+      answer = {};
   // The `chunk`s of a streamed answer, one after the other.
-  std::function<absl::StatusOr<PullSource<std::string>>(Api& api, const Message& request)> chunks = {};
+  std::function<absl::StatusOr<PullSource<std::string>>(Api& api, const Principal& who, const Message& request)>
+      chunks = {};
 };
 
 // One for every call of proto/locus/v1 with the option google.api.http. Lives as long as the process.

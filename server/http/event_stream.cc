@@ -4,8 +4,13 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
 
+#include "core/base/error.h"
+#include "server/http/visitor.h"
+
 namespace locus::server {
 namespace {
+
+constexpr auto kStreamLookedAt = std::chrono::seconds(60);
 
 std::string stream_head() {
   std::string out =
@@ -45,14 +50,40 @@ void Session::open_stream(std::int64_t cursor, const std::string& experiment) {
                              self->stream_.expires_never();
                              self->events_ = std::make_shared<Stream>(self, self->stream_.get_executor());
                              self->watch_for_end();
+                             self->check_watcher();
                              self->events_->start(self->context_->feed, cursor, experiment);
                            });
 }
 
+absl::Status Session::may_watch(const HttpRequest& request) const {
+  Gate& gate = context_->api.gate();
+  LOCUS_ASSIGN_OR_RETURN(const Principal who, visitor_of(gate, request));
+  constexpr const RpcRule* kRule = find_rule("ExperimentService/WatchEvents");
+  return gate.permit(who, *kRule);
+}
+
+// A stream outlives what it began with: a session that ended, a token that was revoked.
+void Session::check_watcher() {
+  if (!context_->api.gate().asks()) return;
+  wait_.expires_after(kStreamLookedAt);
+  wait_.async_wait([self = shared_from_this()](Error error) {
+    if (error || !self->events_) return;
+    self->context_->pool.post([self] {
+      const bool may = self->may_watch(self->watcher_).ok();
+      boost::asio::post(self->stream_.get_executor(), [self, may] {
+        if (!may) return self->close();
+        self->check_watcher();
+      });
+    });
+  });
+}
+
 // Nothing more is expected from the browser: whatever comes, an end above all, ends the stream.
 void Session::watch_for_end() {
-  stream_.socket().async_read_some(boost::asio::buffer(unexpected_),
-                                   [self = shared_from_this()](Error, std::size_t) { self->close(); });
+  const auto ended = [self = shared_from_this()](Error, std::size_t) { self->close(); };
+  // Below the plain stream's limits of time, which are those of writing.
+  if (stream_.secure()) return stream_.async_read_some(boost::asio::buffer(unexpected_), ended);
+  stream_.socket().async_read_some(boost::asio::buffer(unexpected_), ended);
 }
 
 void Session::write_event(const v1::WatchEventsResponse& response) {

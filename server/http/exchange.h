@@ -21,6 +21,7 @@ struct HttpRequest {
   std::vector<std::pair<std::string, std::string>> query;   // decoded, in order
   std::map<std::string, std::vector<std::string>> headers;  // by lower-case name
   std::string body;
+  std::string address;  // of the other end, without port
 
   // The only value of a header; empty when absent or given more than once.
   std::string header(const std::string& name) const;
@@ -33,6 +34,7 @@ struct HttpResponse {
   std::string cache_control = "no-store";
   std::string allow;        // with 405
   std::string retry_after;  // seconds, where the error knows
+  std::string set_cookie;
   // Set for an answer that comes in pieces: `body` is the first, this gives the others, empty at the end; an
   // error breaks the connection. Blocks: called on the work pool, by one thread at a time.
   std::function<absl::StatusOr<std::string>()> more = {};

@@ -27,7 +27,8 @@ absl::Status refused(const std::string& header, const std::string& value, const 
 
 }  // namespace
 
-Guard::Guard(const std::vector<std::string>& hosts) : hosts_{"localhost", "127.0.0.1", "[::1]"} {
+Guard::Guard(const std::vector<std::string>& hosts, bool secure)
+    : scheme_(secure ? "https://" : "http://"), hosts_{"localhost", "127.0.0.1", "[::1]"} {
   for (const auto& host : hosts) hosts_.insert(lower(host));
 }
 
@@ -44,7 +45,7 @@ absl::Status Guard::check(const HttpRequest& request) const {
   const auto origins = request.headers.find("origin");
   if (origins != request.headers.end()) {
     for (const std::string& origin : origins->second) {
-      if (lower(origin) != "http://" + host) return refused("Origin", origin, "only its own pages may call it");
+      if (lower(origin) != scheme_ + host) return refused("Origin", origin, "only its own pages may call it");
     }
   }
   const std::string site = request.header("sec-fetch-site");

@@ -16,13 +16,14 @@ namespace locus::server {
 class Guard {
  public:
   // Loopback names are always allowed (a browser that was led here under another name is not); `hosts` adds
-  // others.
-  explicit Guard(const std::vector<std::string>& hosts);
+  // others. `secure`: its pages come over https.
+  explicit Guard(const std::vector<std::string>& hosts, bool secure = false);
   // PERMISSION_DENIED (ORIGIN_REFUSED) for a foreign Host, Origin or cross-site fetch; INVALID_ARGUMENT
   // without exactly one Host.
   absl::Status check(const HttpRequest& request) const;
 
  private:
+  const std::string scheme_;
   std::set<std::string> hosts_;
 };
 

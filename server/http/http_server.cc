@@ -4,6 +4,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <cstring>
 #include <list>
 
 #include "core/base/error.h"
@@ -18,7 +19,10 @@ using boost::asio::ip::tcp;
 class HttpServer::Listener : public std::enable_shared_from_this<HttpServer::Listener> {
  public:
   Listener(boost::asio::io_context& io, HttpContext context)
-      : context_(std::make_shared<const HttpContext>(std::move(context))), acceptor_(io), pause_(io) {}
+      : context_(std::make_shared<const HttpContext>(std::move(context))),
+        acceptor_(io),
+        pause_(io),
+        book_(context_->each_address) {}
 
   absl::Status bind(const std::string& host, int port) {
     boost::system::error_code error;
@@ -75,7 +79,14 @@ class HttpServer::Listener : public std::enable_shared_from_this<HttpServer::Lis
  private:
   void take(tcp::socket socket) {
     if (load_->connections >= context_->limits.connections) return;  // closed at once: what is open goes on
-    const auto session = std::make_shared<Session>(std::move(socket), context_, load_);
+    boost::system::error_code gone;
+    sockaddr_storage from{};
+    const tcp::endpoint peer = socket.remote_endpoint(gone);
+    if (gone) return;
+    std::memcpy(&from, peer.data(), peer.size());
+    if (!book_.admit(counted_address(from), socket.native_handle(), system_clock().steady())) return;
+    std::shared_ptr<boost::asio::ssl::context> tls = context_->tls != nullptr ? context_->tls->newest() : nullptr;
+    const auto session = std::make_shared<Session>(std::move(socket), std::move(tls), context_, load_);
     sessions_.remove_if([](const auto& weak) { return weak.expired(); });
     sessions_.push_back(session);
     session->start();
@@ -93,6 +104,7 @@ class HttpServer::Listener : public std::enable_shared_from_this<HttpServer::Lis
   const std::shared_ptr<const HttpContext> context_;
   tcp::acceptor acceptor_;
   boost::asio::steady_timer pause_;
+  AddressBook book_;
   std::shared_ptr<HttpLoad> load_ = std::make_shared<HttpLoad>();
   std::list<std::weak_ptr<Session>> sessions_;
   bool stopped_ = false;

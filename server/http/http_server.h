@@ -14,8 +14,10 @@
 #include "server/http/metrics.h"
 #include "server/http/routes.h"
 #include "server/http/static_files.h"
+#include "server/http/tls_contexts.h"
 #include "server/runtime/event_feed.h"
 #include "server/runtime/work_pool.h"
+#include "server/tls/address_book.h"
 
 namespace locus::server {
 
@@ -37,6 +39,9 @@ struct HttpContext {
   std::string openapi;          // the document as text
   std::function<bool()> ready;  // for /readyz; thread-safe
   HttpLimits limits = {};
+  TlsContexts* tls = nullptr;                 // null: plain
+  std::function<std::string()> trouble = {};  // what /readyz adds; thread-safe
+  ConnectionLimits each_address = {};
 };
 
 // Thread-safe. Sessions run on the one thread of `io`; what blocks runs on the pool.

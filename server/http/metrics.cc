@@ -9,6 +9,7 @@
 
 #include <map>
 #include <mutex>
+#include <vector>
 
 namespace locus::server {
 namespace {
@@ -27,6 +28,10 @@ class Metrics::Families {
                                        .Help("Time from a whole request to its answer")
                                        .Register(registry)
                                        .Add({}, kSeconds);
+  prometheus::Family<prometheus::Counter>& decisions = prometheus::BuildCounter()
+                                                           .Name("locus_search_decisions_total")
+                                                           .Help("Decisions of searches stored since the start")
+                                                           .Register(registry);
   prometheus::Family<prometheus::Gauge>& workers = family("locus_workers", "Workers by state");
 
   void set(const std::string& name, const std::string& help, double value, const prometheus::Labels& labels = {}) {
@@ -35,11 +40,21 @@ class Metrics::Families {
   prometheus::Family<prometheus::Gauge>& family(const std::string& name, const std::string& help) {
     return prometheus::BuildGauge().Name(name).Help(help).Register(registry);
   }
+  struct Asked {
+    std::string name, help;
+    std::function<double()> value;
+  };
+  std::vector<Asked> asked;
   std::mutex scraping;
 };
 
-Metrics::Metrics(Api& api) : api_(api), families_(std::make_unique<Families>()) {}
+Metrics::Metrics(Api& api, DecisionCounts decisions)
+    : api_(api), decisions_(std::move(decisions)), families_(std::make_unique<Families>()) {}
 Metrics::~Metrics() = default;
+
+void Metrics::add_gauge(const std::string& name, const std::string& help, std::function<double()> value) {
+  families_->asked.push_back({name, help, std::move(value)});
+}
 
 void Metrics::count_request(const std::string& method, int status, double seconds) {
   // Only these methods ever reach an answer; anything else would let a client make up label values.
@@ -62,6 +77,14 @@ absl::StatusOr<std::string> Metrics::expose() {
     families_->set("locus_disk_state", "1 for the present state of the data folder's disk",
                    server.state() == state ? 1 : 0, {{"state", state}});
   }
+  // Every kind there is, so that a rate has a beginning.
+  std::map<std::string, std::int64_t> decided = {{"begin", 0}, {"observe", 0}, {"propose", 0},  {"advance", 0},
+                                                 {"stop", 0},  {"choose", 0},  {"override", 0}, {"end", 0}};
+  for (const auto& [kind, count] : decisions_()) decided[kind] = count;
+  for (const auto& [kind, count] : decided) {
+    prometheus::Counter& counter = families_->decisions.Add({{"kind", kind}});
+    counter.Increment(static_cast<double>(count) - counter.Value());
+  }
   std::map<std::string, int> by_state = {{"active", 0}, {"silent", 0}, {"draining", 0}, {"offline", 0}};
   double slots = 0, busy = 0, running = 0;
   for (const auto& worker : workers.workers()) {
@@ -75,6 +98,7 @@ absl::StatusOr<std::string> Metrics::expose() {
   families_->set("locus_slots", "Device slots of workers that are not offline", slots);
   families_->set("locus_slots_busy", "Of these, in use", busy);
   families_->set("locus_attempts_running", "Attempts that run now", running);
+  for (const auto& one : families_->asked) families_->set(one.name, one.help, one.value());
   return prometheus::TextSerializer().Serialize(families_->registry.Collect());
 }
 

@@ -97,15 +97,15 @@ absl::StatusOr<std::unique_ptr<Message>> fill(const Route& route, const HttpRequ
   return request;
 }
 
-absl::StatusOr<HttpResponse> answer_with(Api& api, const Route& route, const Message& request) {
+absl::StatusOr<HttpResponse> answer_with(Api& api, const Route& route, const Principal& who, const Message& request) {
   HttpResponse out;
   out.content_type = route.content_type;
   if (route.call->answer) {
-    LOCUS_ASSIGN_OR_RETURN(const std::unique_ptr<Message> response, route.call->answer(api, request));
+    LOCUS_ASSIGN_OR_RETURN(const std::unique_ptr<Message> response, route.call->answer(api, who, request));
     out.body = to_json(*response);
     return out;
   }
-  LOCUS_ASSIGN_OR_RETURN(PullSource<std::string> source, route.call->chunks(api, request));
+  LOCUS_ASSIGN_OR_RETURN(PullSource<std::string> source, route.call->chunks(api, who, request));
   out.more = [source = std::move(source)]() -> absl::StatusOr<std::string> {
     LOCUS_ASSIGN_OR_RETURN(std::optional<std::string> chunk, source());
     return chunk ? *std::move(chunk) : std::string();
@@ -181,7 +181,7 @@ bool Routes::takes(const HttpRequest& request) const {
   });
 }
 
-HttpResponse Routes::answer(const HttpRequest& request) const {
+HttpResponse Routes::answer(const HttpRequest& request, const Principal& who) const {
   std::set<std::string> allowed;
   for (const Route& candidate : routes_) {
     Variables variables;
@@ -190,9 +190,12 @@ HttpResponse Routes::answer(const HttpRequest& request) const {
       allowed.insert(candidate.method);
       continue;
     }
+    // First: nothing that a stranger sends is read.
+    if (const absl::Status refused = api_->gate().permit(who, *find_rule(candidate.rpc)); !refused.ok())
+      return error_response(refused);
     const auto filled = fill(candidate, request, variables);
     if (!filled.ok()) return error_response(filled.status());
-    auto answered = answer_with(*api_, candidate, **filled);
+    auto answered = answer_with(*api_, candidate, who, **filled);
     return answered.ok() ? *std::move(answered) : error_response(answered.status());
   }
   if (allowed.empty()) {

@@ -26,7 +26,7 @@ class Routes {
  public:
   explicit Routes(Api* api);  // null: only to be described
   const std::vector<Route>& all() const { return routes_; }
-  HttpResponse answer(const HttpRequest& request) const;
+  HttpResponse answer(const HttpRequest& request, const Principal& who) const;
   bool takes(const HttpRequest& request) const;  // a route has its address and its method
 
  private:

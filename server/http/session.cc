@@ -8,11 +8,14 @@
 
 #include "core/base/error.h"
 #include "server/http/event_stream.h"
+#include "server/http/visitor.h"
 
 namespace locus::server {
 namespace {
 
 namespace http = boost::beast::http;
+constexpr auto kHandshake = std::chrono::seconds(5);
+constexpr auto kFarewell = std::chrono::seconds(1);
 constexpr auto kIdle = std::chrono::seconds(60);  // between requests, and for a whole request to arrive
 
 HttpRequest to_request(const http::request<http::string_body>& message) {
@@ -53,16 +56,40 @@ HttpResponse not_with(const std::string& method) {
   return out;
 }
 
+// The call that an address beside the routes stands for: its role may read it. Null: anybody may.
+const RpcRule* rule_beside_routes(const std::string& path) {
+  constexpr const RpcRule* kServer = find_rule("CatalogService/GetServer");
+  constexpr const RpcRule* kEvents = find_rule("ExperimentService/WatchEvents");
+  static_assert(kServer != nullptr && kEvents != nullptr);
+  if (path == "/metrics" || path == "/api/openapi.json") return kServer;
+  return path == "/api/v1/events" ? kEvents : nullptr;
+}
+
+bool is_api(const std::string& path) { return path == "/api" || path.compare(0, 5, "/api/") == 0; }
+
 bool has_json_body(const HttpRequest& request) {
   const std::string type = request.header("content-type");
   return type.compare(0, 16, "application/json") == 0;
 }
 
+HttpResponse not_json() {
+  return error_response(invalid("a POST carries JSON; set Content-Type: application/json"), 415);
+}
+
+std::string address_of(HttpStream& stream) {
+  boost::system::error_code error;
+  const auto endpoint = stream.socket().remote_endpoint(error);
+  return error ? std::string() : endpoint.address().to_string();
+}
+
 }  // namespace
 
-Session::Session(boost::asio::ip::tcp::socket socket, std::shared_ptr<const HttpContext> context,
-                 std::shared_ptr<HttpLoad> load)
-    : stream_(std::move(socket)), context_(std::move(context)), load_(std::move(load)) {
+Session::Session(boost::asio::ip::tcp::socket socket, std::shared_ptr<boost::asio::ssl::context> tls,
+                 std::shared_ptr<const HttpContext> context, std::shared_ptr<HttpLoad> load)
+    : stream_(std::move(socket), std::move(tls)),
+      wait_(stream_.get_executor()),
+      context_(std::move(context)),
+      load_(std::move(load)) {
   ++load_->connections;
 }
 
@@ -71,7 +98,14 @@ Session::~Session() {
   if (streaming_) --load_->streams;
 }
 
-void Session::start() { read(); }
+void Session::start() {
+  if (!stream_.secure()) return read();
+  stream_.expires_after(kHandshake);
+  stream_.async_handshake([self = shared_from_this()](Error error) {
+    if (error) return self->close();
+    self->read();
+  });
+}
 
 void Session::stop() {
   stopping_ = true;
@@ -94,6 +128,7 @@ void Session::on_read(Error error) {
   answering_ = true;
   keep_alive_ = parser_->get().keep_alive();
   HttpRequest request = to_request(parser_->get());
+  request.address = address_of(stream_);
   head_ = request.method == "HEAD";
   method_ = request.method;
   asked_ = system_clock().steady();
@@ -139,6 +174,32 @@ HttpResponse Session::dispatch(const HttpRequest& request) const {
   const bool reads = request.method == "GET" || request.method == "HEAD";
   if (!reads && only_read(request.path)) return not_with(request.method);
   if (request.path == "/healthz") return plain(200, "ok\n");
+  if (request.path == "/readyz") {
+    if (!context_->ready()) return plain(503, "starting or stopping\n");
+    const std::string trouble = context_->trouble ? context_->trouble() : "";
+    return plain(200, trouble.empty() ? "ok\n" : "ok, but " + trouble + "\n");
+  }
+  const bool door = request.path == "/login" || request.path == "/logout";
+  if (request.method == "POST" && door) {
+    if (!has_json_body(request)) return not_json();
+    return request.path == "/login" ? log_in(context_->api.gate(), request) : log_out(context_->api.gate(), request);
+  }
+  return answer_to(request);
+}
+
+// Of addresses that say something of what is stored.
+HttpResponse Session::answer_to(const HttpRequest& request) const {
+  Gate& gate = context_->api.gate();
+  const RpcRule* rule = rule_beside_routes(request.path);
+  Principal who;
+  if (rule != nullptr || is_api(request.path)) {
+    auto found = visitor_of(gate, request);
+    if (!found.ok()) return error_response(found.status());
+    who = *std::move(found);
+  }
+  if (rule != nullptr) {
+    if (const absl::Status refused = gate.permit(who, *rule); !refused.ok()) return error_response(refused);
+  }
   if (request.path == "/metrics") {
     const auto text = context_->metrics.expose();
     if (!text.ok()) return error_response(text.status());
@@ -151,27 +212,36 @@ HttpResponse Session::dispatch(const HttpRequest& request) const {
     out.body = context_->openapi;
     return out;
   }
-  if (request.path == "/readyz") return context_->ready() ? plain(200, "ok\n") : plain(503, "starting or stopping\n");
-  if (request.path == "/api" || request.path.compare(0, 5, "/api/") == 0) {
+  if (is_api(request.path)) {
     // A form of another page cannot send this type without asking first, which is never granted.
     if (request.method == "POST" && !has_json_body(request) && context_->routes.takes(request)) {
-      return error_response(invalid("a POST carries JSON; set Content-Type: application/json"), 415);
+      return not_json();
     }
-    return context_->routes.answer(request);
+    return context_->routes.answer(request, who);
   }
-  if (!reads) return not_with(request.method);
+  if (request.method != "GET" && request.method != "HEAD") return not_with(request.method);
   return context_->files.get(request.path);
 }
 
 void Session::answer(HttpRequest request) {
   auto task = [self = shared_from_this(), request = std::move(request)] {
     HttpResponse response = self->dispatch(request);
-    boost::asio::post(self->stream_.get_executor(),
-                      [self, response = std::move(response)]() mutable { self->respond(std::move(response)); });
+    boost::asio::post(self->stream_.get_executor(), [self, response = std::move(response)]() mutable {
+      if (response.status == 401) return self->respond_later(std::move(response));
+      self->respond(std::move(response));
+    });
   };
   if (context_->pool.try_post(std::move(task))) return;
   respond(error_response(make_error(absl::StatusCode::kUnavailable, ErrorReason::kLimitExceeded,
                                     "too many requests wait already; ask again in a moment")));
+}
+
+// Whoever guesses waits.
+void Session::respond_later(HttpResponse response) {
+  wait_.expires_after(kRefusedWaits);
+  wait_.async_wait([self = shared_from_this(), response = std::move(response)](Error) mutable {
+    self->respond(std::move(response));
+  });
 }
 
 void Session::respond(HttpResponse response) {
@@ -185,6 +255,7 @@ void Session::respond(HttpResponse response) {
   message->set(http::field::cache_control, response.cache_control);
   if (!response.allow.empty()) message->set(http::field::allow, response.allow);
   if (!response.retry_after.empty()) message->set(http::field::retry_after, response.retry_after);
+  if (!response.set_cookie.empty()) message->set(http::field::set_cookie, response.set_cookie);
   for (const auto& [name, value] : security_headers()) message->set(name, value);
   message->keep_alive(keep_alive_ && !stopping_);
   message->body() = std::move(response.body);
@@ -202,12 +273,19 @@ void Session::on_written(Error error) {
   answering_ = false;
   const bool again = !error && response_->keep_alive();
   response_.reset();
-  if (!again) return close();
+  if (!again) return end();
   read();
+}
+
+void Session::end() {
+  if (!stream_.secure()) return close();
+  stream_.expires_after(kFarewell);
+  stream_.async_shutdown([self = shared_from_this()](Error) { self->close(); });
 }
 
 void Session::close() {
   Error ignored;
+  wait_.cancel();
   stream_.socket().shutdown(boost::asio::ip::tcp::socket::shutdown_both, ignored);
   stream_.close();
   if (auto events = std::exchange(events_, nullptr)) events->unlink();
@@ -232,8 +310,10 @@ void Session::begin_stream(const HttpRequest& request) {
   }
   ++load_->streams;
   streaming_ = true;
-  context_->pool.post([self = shared_from_this(), cursor, experiment = watch.experiment()] {
-    const absl::Status status = self->context_->api.check_watch(cursor, experiment);
+  context_->pool.post([self = shared_from_this(), cursor, experiment = watch.experiment(), request] {
+    absl::Status status = self->may_watch(request);
+    if (status.ok()) status = self->context_->api.check_watch(cursor, experiment);
+    self->watcher_ = request;
     boost::asio::post(self->stream_.get_executor(), [self, status, cursor, experiment] {
       if (status.ok()) return self->open_stream(cursor, experiment);
       --self->load_->streams;

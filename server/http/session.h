@@ -2,9 +2,8 @@
 #pragma once
 
 #include <atomic>
-#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
@@ -13,6 +12,7 @@
 #include <string>
 
 #include "server/http/http_server.h"
+#include "server/http/http_stream.h"
 
 namespace locus::server {
 
@@ -25,8 +25,8 @@ struct HttpLoad {
 // any order.
 class Session : public std::enable_shared_from_this<Session> {
  public:
-  Session(boost::asio::ip::tcp::socket socket, std::shared_ptr<const HttpContext> context,
-          std::shared_ptr<HttpLoad> load);
+  Session(boost::asio::ip::tcp::socket socket, std::shared_ptr<boost::asio::ssl::context> tls,
+          std::shared_ptr<const HttpContext> context, std::shared_ptr<HttpLoad> load);
   ~Session();
   void start();
   void stop();  // idle: closed; answering: closed after the answer
@@ -42,9 +42,12 @@ class Session : public std::enable_shared_from_this<Session> {
   void refuse_broken(Error error);
   void answer(HttpRequest request);
   void respond(HttpResponse response);
+  void respond_later(HttpResponse response);
   void on_written(Error error);
-  void close();
+  void end();    // after the last answer: tells the other side, over TLS
+  void close();  // at once
   HttpResponse dispatch(const HttpRequest& request) const;
+  HttpResponse answer_to(const HttpRequest& request) const;
 
   void begin_pieces(HttpResponse response);
   void write_piece();
@@ -54,8 +57,11 @@ class Session : public std::enable_shared_from_this<Session> {
   void open_stream(std::int64_t cursor, const std::string& experiment);
   void watch_for_end();
   void write_event(const v1::WatchEventsResponse& response);
+  absl::Status may_watch(const HttpRequest& request) const;  // blocks
+  void check_watcher();
 
-  boost::beast::tcp_stream stream_;
+  HttpStream stream_;
+  boost::asio::steady_timer wait_;  // of an answer that is late on purpose, or until a stream is looked at again
   const std::shared_ptr<const HttpContext> context_;
   std::shared_ptr<HttpLoad> load_;
   boost::beast::flat_buffer buffer_;
@@ -65,6 +71,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::shared_ptr<Stream> events_;
   std::string text_;                                   // the event or piece being written
   std::function<absl::StatusOr<std::string>()> more_;  // of an answer in pieces
+  HttpRequest watcher_;                                // whose events these are; written before the stream is open
   Microseconds asked_ = 0;                             // steady; when the request was whole
   std::string method_;
   char unexpected_[64] = {};

@@ -6,6 +6,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <map>
 #include <set>
 
 #include "core/base/error.h"
@@ -89,9 +90,11 @@ void Coordinator::enqueue(Pending pending) {
   });
 }
 
-ReplyToken Coordinator::post_prepared(std::function<absl::StatusOr<Event>(ReplyToken)> prepare, Reply reply) {
+ReplyToken Coordinator::post_prepared(std::function<absl::StatusOr<Event>(ReplyToken)> prepare, Reply reply,
+                                      std::optional<AppendAudit> record) {
   const ReplyToken token = ++last_token_;
-  enqueue({[prepare = std::move(prepare), token] { return prepare(token); }, token, std::move(reply)});
+  enqueue(
+      {[prepare = std::move(prepare), token] { return prepare(token); }, token, std::move(reply), std::move(record)});
   return token;
 }
 
@@ -148,6 +151,7 @@ void Coordinator::pump() {
         continue;
       }
       replies_[pending.token] = std::move(pending.reply);
+      if (pending.record) records_[pending.token] = *std::move(pending.record);
       events.push_back(*std::move(event));
       if (std::holds_alternative<ExperimentSubmitted>(events.back()) ||
           std::holds_alternative<StagesRerun>(events.back()) || std::holds_alternative<SearchDecided>(events.back()))
@@ -171,7 +175,11 @@ bool Coordinator::process(const std::vector<Event>& events, bool last_chance) {
     if (const auto* intake = std::get_if<IntakeChanged>(&event)) intake_closed_because_ = intake->closed_because;
   }
   Decision all;
-  for (const Event& event : events) append(all, scheduler_->step(event, now));
+  for (const Event& event : events) {
+    Decision one = scheduler_->step(event, now);
+    add_record(event, &one);
+    append(all, std::move(one));
+  }
   if (!all.mutations.empty()) {
     const absl::Status status = store_.apply(all.mutations, now.wall);
     if (!status.ok()) {
@@ -192,10 +200,22 @@ bool Coordinator::process(const std::vector<Event>& events, bool last_chance) {
     if (const auto* resolved = std::get_if<ResolveTrials>(&mutation)) index_.apply(*resolved);
     if (const auto* deleted = std::get_if<DeleteExperiment>(&mutation)) index_.forget(deleted->id);
   }
+  note_decisions(all.mutations);
   if (moved_) note_movement(all.mutations);
   for (const Event& event : events) note_progress(event);
   commit_answers(all);
   return true;
+}
+
+// What the scheduler refuses has changed nothing; whoever asked records that.
+void Coordinator::add_record(const Event& event, Decision* decision) const {
+  const ReplyToken token = token_of(event);
+  const auto record = records_.find(token);
+  if (token == 0 || record == records_.end()) return;
+  const bool refused = std::any_of(decision->commands.begin(), decision->commands.end(), [&](const Command& command) {
+    return token_of(command) == token && std::holds_alternative<ReplyError>(command);
+  });
+  if (!refused) decision->mutations.emplace_back(record->second);
 }
 
 void Coordinator::commit_answers(const Decision& decision) {
@@ -218,6 +238,7 @@ void Coordinator::answer(ReplyToken token, Command command) {
   if (found == replies_.end()) return;
   Reply reply = std::move(found->second);
   replies_.erase(found);
+  records_.erase(token);
   reply(std::move(command));
 }
 
@@ -251,22 +272,42 @@ void Coordinator::note_progress(const Event& event) {
   if (steps_seen_.size() > 100'000) steps_seen_.clear();
 }
 
+void Coordinator::note_decisions(const std::vector<Mutation>& mutations) {
+  const std::lock_guard lock(decisions_mutex_);
+  for (const Mutation& mutation : mutations) {
+    if (const auto* appended = std::get_if<AppendDecisions>(&mutation)) {
+      for (const DecisionRow& row : appended->rows) ++decisions_[row.kind];
+    }
+  }
+}
+
+std::map<std::string, std::int64_t> Coordinator::decisions() const {
+  const std::lock_guard lock(decisions_mutex_);
+  return decisions_;
+}
+
 void Coordinator::note_movement(const std::vector<Mutation>& mutations) {
-  std::set<ExperimentId> moved;
+  std::map<ExperimentId, std::set<std::int64_t>> moved;
+  std::set<ExperimentId> changed;
   const auto of_stage = [&](StageId stage) {
-    for (const TrialReference& reference : index_.references(stage)) moved.insert(reference.experiment);
+    for (const TrialReference& reference : index_.references(stage))
+      moved[reference.experiment].insert(reference.trial);
   };
   for (const Mutation& mutation : mutations) {
     if (const auto* ended = std::get_if<EndAttempt>(&mutation)) of_stage(ended->stage_id);
     if (const auto* set = std::get_if<SetStageState>(&mutation); set != nullptr && terminal(set->to))
       of_stage(set->stage_id);
-    if (const auto* saved = std::get_if<SaveExperiment>(&mutation)) moved.insert(saved->row.id);
-    if (const auto* state = std::get_if<SetExperimentState>(&mutation)) moved.insert(state->id);
+    if (const auto* saved = std::get_if<SaveExperiment>(&mutation)) changed.insert(saved->row.id);
+    if (const auto* state = std::get_if<SetExperimentState>(&mutation)) changed.insert(state->id);
   }
-  for (const ExperimentId id : moved) moved_(id);
+  for (const ExperimentId id : changed) {
+    moved_(id, nullptr);
+    moved.erase(id);
+  }
+  for (const auto& [id, trials] : moved) moved_(id, &trials);
 }
 
-void Coordinator::on_movement(std::function<void(ExperimentId)> callback) {
+void Coordinator::on_movement(Movement callback) {
   std::promise<void> taken;
   on_strand([&] {
     moved_ = std::move(callback);

@@ -37,31 +37,35 @@ class Runner : public SearchRunner {
     const auto running = store_.running_searches();
     if (!running.ok()) log_warning("searches under way could not be read: {}", std::string(running.status().message()));
     if (running.ok()) {
-      for (const SearchRow& row : *running) due_[row.experiment_id] = {};
+      for (const SearchRow& row : *running) due_[row.experiment_id].all = true;
     }
     thread_ = std::thread([this] { serve(); });
   }
 
-  void poke(ExperimentId experiment) override {
+  void poke(ExperimentId experiment, const std::set<std::int64_t>* trials) override {
     {
       const std::lock_guard lock(mutex_);
-      due_[experiment] = {};
+      const auto [due, fresh] = due_.try_emplace(experiment);
+      due->second.at = 0;
+      due->second.add(trials);
     }
     woken_.notify_all();
   }
 
   absl::StatusOr<Fold> decide(ExperimentId experiment, const SearchWish& wish,
-                              std::optional<std::int64_t> after_decision) override {
+                              std::optional<std::int64_t> after_decision,
+                              const std::optional<AppendAudit>& record) override {
     absl::Status last;
     for (int attempt = 0; attempt < kDecideTries; ++attempt) {
       const std::lock_guard lock(conducting_);
       LOCUS_ASSIGN_OR_RETURN(const Fold before, conductor_.fold(experiment));
-      LOCUS_ASSIGN_OR_RETURN(auto event, conductor_.next(experiment, &wish));
+      const std::set<std::int64_t> nothing_else;  // what is due besides is in the queue
+      LOCUS_ASSIGN_OR_RETURN(auto event, conductor_.next(experiment, &wish, &nothing_else));
       if (!event) return before;  // the log holds it already
       if (after_decision && before.decided() > *after_decision) return grown(*after_decision, before.decided());
-      last = apply(*std::move(event));
+      last = apply(*std::move(event), record);
       if (last.ok()) {
-        poke(experiment);
+        poke(experiment, &nothing_else);
         return conductor_.fold(experiment);
       }
       if (!has_reason(last, ErrorReason::kWrongState)) return last;
@@ -90,19 +94,29 @@ class Runner : public SearchRunner {
   }
 
  private:
+  struct Due {
+    Microseconds at = 0;
+    bool all = false;  // every trial may have news; otherwise these
+    std::set<std::int64_t> trials = {};
+
+    void add(const std::set<std::int64_t>* moved) {
+      all = all || moved == nullptr;
+      if (moved != nullptr) trials.insert(moved->begin(), moved->end());
+    }
+  };
   struct Trouble {
     std::string why;
     std::chrono::seconds wait{kAgainFirst};
   };
 
-  absl::Status apply(SearchDecided event) {
-    const Command answer = call(coordinator_, std::move(event));
+  absl::Status apply(SearchDecided event, std::optional<AppendAudit> record = std::nullopt) {
+    const Command answer = call(coordinator_, std::move(event), std::move(record));
     if (const auto* error = std::get_if<ReplyError>(&answer)) return error->status;
     return absl::OkStatus();
   }
 
   // Asks until nothing is due. True where more may be.
-  absl::StatusOr<bool> conduct(ExperimentId experiment) {
+  absl::StatusOr<bool> conduct(ExperimentId experiment, Due due) {
     const auto search = store_.search(experiment);
     if (absl::IsNotFound(search.status())) return false;
     LOCUS_RETURN_IF_ERROR(search.status());
@@ -114,10 +128,11 @@ class Runner : public SearchRunner {
         if (stopping_) return false;
       }
       const std::lock_guard lock(conducting_);
-      auto event = conductor_.next(experiment);
+      auto event = conductor_.next(experiment, /*wish=*/nullptr, due.all ? nullptr : &due.trials);
       if (absl::IsNotFound(event.status())) return false;  // deleted meanwhile
       LOCUS_RETURN_IF_ERROR(event.status());
       if (!*event) return false;
+      due.all = due.all || (*event)->decisions.rows.size() >= Conductor::kRowsOfAnEvent;  // it was cut short
       const absl::Status status = apply(**std::move(event));
       if (status.ok()) {
         raced = 0;
@@ -131,20 +146,21 @@ class Runner : public SearchRunner {
   void serve() {
     std::unique_lock lock(mutex_);
     while (!stopping_) {
-      const auto next =
-          std::min_element(due_.begin(), due_.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+      const auto next = std::min_element(due_.begin(), due_.end(),
+                                         [](const auto& a, const auto& b) { return a.second.at < b.second.at; });
       if (next == due_.end()) {
         woken_.wait(lock);
         continue;
       }
-      if (const Microseconds left = next->second - clock_.steady(); left > 0) {
+      if (const Microseconds left = next->second.at - clock_.steady(); left > 0) {
         woken_.wait_for(lock, std::chrono::microseconds(left));
         continue;
       }
       const ExperimentId experiment = next->first;
+      Due due = std::move(next->second);
       due_.erase(next);
       lock.unlock();
-      const absl::StatusOr<bool> more = conduct(experiment);
+      const absl::StatusOr<bool> more = conduct(experiment, std::move(due));
       lock.lock();
       settle(experiment, more);
     }
@@ -154,7 +170,7 @@ class Runner : public SearchRunner {
   void settle(ExperimentId experiment, const absl::StatusOr<bool>& more) {
     if (more.ok()) {
       if (troubles_.erase(experiment) > 0) log_info("the search of experiment {} goes on", experiment);
-      if (*more) due_.try_emplace(experiment);
+      if (*more) due_[experiment].all = true;
       return;
     }
     Trouble& trouble = troubles_[experiment];
@@ -162,7 +178,8 @@ class Runner : public SearchRunner {
     if (trouble.why != why)
       log_warning("the search of experiment {} could not go on and is tried again: {}", experiment, why);
     trouble.why = why;
-    due_.try_emplace(experiment, clock_.steady() + std::chrono::microseconds(trouble.wait).count());
+    const Microseconds later = clock_.steady() + std::chrono::microseconds(trouble.wait).count();
+    due_.try_emplace(experiment, Due{.at = later}).first->second.all = true;
     trouble.wait = std::min<std::chrono::seconds>(kAgainMost, 2 * trouble.wait);
   }
 
@@ -176,7 +193,7 @@ class Runner : public SearchRunner {
 
   std::mutex mutex_;
   std::condition_variable woken_;
-  std::map<ExperimentId, Microseconds> due_;
+  std::map<ExperimentId, Due> due_;
   std::map<ExperimentId, Trouble> troubles_;
   bool stopping_ = false;
   std::thread thread_;

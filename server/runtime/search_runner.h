@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 
 #include "absl/status/statusor.h"
 #include "core/conduct/conduct.h"
@@ -19,11 +20,14 @@ class SearchRunner {
   virtual ~SearchRunner() = default;
 
   // Something of the experiment may have become known; returns at once. Experiments without a search are ignored.
-  virtual void poke(ExperimentId experiment) = 0;
+  // `trials` says of which, if of nothing else; null: of any.
+  virtual void poke(ExperimentId experiment, const std::set<std::int64_t>* trials = nullptr) = 0;
   // Takes a client's proposal or a person's verdict into the log, with what the rules answer, and waits until it is stored. Repeats on
-  // WRONG_STATE unless `after_decision` is given and the log has grown past it. The fold afterwards.
+  // WRONG_STATE unless `after_decision` is given and the log has grown past it. `record` is written with it. The fold
+  // afterwards.
   virtual absl::StatusOr<Fold> decide(ExperimentId experiment, const SearchWish& wish,
-                                      std::optional<std::int64_t> after_decision) = 0;
+                                      std::optional<std::int64_t> after_decision,
+                                      const std::optional<AppendAudit>& record = std::nullopt) = 0;
   // The fold of the log as stored, kept between calls; cheap. NOT_FOUND (SEARCH_NOT_FOUND).
   virtual absl::StatusOr<Fold> fold(ExperimentId experiment) = 0;
   // Why the last decision of the experiment could not be made; empty: it could. For people.

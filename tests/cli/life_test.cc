@@ -37,8 +37,9 @@ class Life : public ::testing::Test {
   }
   std::unique_ptr<RunningLocus> start_worker(const std::string& script) {
     auto worker = std::make_unique<RunningLocus>(
-        std::vector<std::string>{"worker", "--name", "node-1", "--slots", "2", "--trainer", LOCUS_FAKE_TRAINER,
-                                 "--work", (folder.path() / "worker").string(), "--json", "--server", server.address()},
+        std::vector<std::string>{"worker", "--name", "node-1", "--slots", "2", "--isolate", "off", "--trainer",
+                                 LOCUS_FAKE_TRAINER, "--work", (folder.path() / "worker").string(), "--json",
+                                 "--server", server.address()},
         Environment{{"FAKE_TRAINER_CATALOG", LOCUS_TEST_CATALOG}, {"FAKE_TRAINER_SCRIPT", script}});
     const Json ready = Json::parse(worker->first_line(), nullptr, false);
     EXPECT_TRUE(ready.is_object());

@@ -60,7 +60,7 @@ TEST(Settings, RefuseWhatCannotBeMeantWithFileAndLine) {
     const char *text, *says, *line;
   };
   for (const Bad& bad : {Bad{"# x\nsevrer: a:1\n", "did you mean 'server'", ":2"},
-                         Bad{"color: red\n", "its keys are: owner, server", ":1"},
+                         Bad{"color: red\n", "its keys are: owner, profile, server", ":1"},
                          Bad{"owner: me\nserver: 7\n", "server must be text, not 7", ":2"},
                          Bad{"- 1\n", "no mapping", ":1"}, Bad{"server: [\n", "not readable", ":"},
                          Bad{"# caf\xe9\nowner: me\n", "0xE9 at offset 5 is not UTF-8", ":1"}}) {

@@ -59,8 +59,9 @@ TEST(SpecFile, ChangesValues) {
 
 TEST(SpecFile, RefusesChangesItCannotMake) {
   SpecFile spec = parsed(kSpec);
-  for (const char* bad : {"train.lr", "=3", "train..lr=3", "train.lr.=3", "[0]=3", "stages[x]=3",
-                          "stages[9].evaluate=3", "name.x=3", "train.lr=[1", "train.lr={a: 1, a: 2}"}) {
+  for (const char* bad :
+       {"train.lr", "=3", "train..lr=3", "train.lr.=3", "[0]=3", "stages[x]=3", "stages[9].evaluate=3", "name.x=3",
+        "train.lr=[1", "train.lr={a: 1, a: 2}", "tr\xe6in.lr=3"}) {
     const absl::Status status = spec.set(bad);
     EXPECT_TRUE(has_reason(status, ErrorReason::kInvalidSpecification)) << bad;
   }

@@ -69,9 +69,10 @@ class WeightsFiles : public ::testing::Test {
 };
 
 TEST_F(WeightsFiles, NamedInASpecificationReachAWorkerThatHasNoneOfThem) {
-  const RunningLocus worker({"worker", "--name", "elsewhere", "--slots", "1", "--trainer", LOCUS_FAKE_TRAINER, "--work",
-                             (folder.path() / "worker").string(), "--json", "--server", server.address()},
-                            Environment{{"FAKE_TRAINER_CATALOG", catalog}, {"FAKE_TRAINER_SCRIPT", R"({"steps": 2})"}});
+  const RunningLocus worker(
+      {"worker", "--name", "elsewhere", "--slots", "1", "--isolate", "off", "--trainer", LOCUS_FAKE_TRAINER, "--work",
+       (folder.path() / "worker").string(), "--json", "--server", server.address()},
+      Environment{{"FAKE_TRAINER_CATALOG", catalog}, {"FAKE_TRAINER_SCRIPT", R"({"steps": 2})"}});
   const Outcome submitted = submit("{weights: {from: " + weights + "}}");
   ASSERT_EQ(submitted.status, 0) << submitted.err;
   ASSERT_EQ(run({"watch", "day"}).status, 0);

@@ -110,6 +110,23 @@ TEST(Phases, NameTheStagesThatTheChosenValuesName) {
     EXPECT_EQ(chosen->plan.cells[i].row_key, plan.phases[1].plan.cells[i].row_key) << "rows keep their name";
 }
 
+TEST(Phases, TakeCandidatesFromAClient) {
+  Json spec = selected();
+  spec["phases"][0].erase("matrix");
+  spec["phases"][0]["search"] =
+      Json::parse(R"({"propose": "external", "proposals": 4, "space": {"train.lr": {"log": [0.0001, 0.01]}}})");
+  const ProtocolPlan waiting = protocol_of(spec);
+  EXPECT_TRUE(waiting.phases[0].plan.cells.empty());
+  EXPECT_EQ(waiting.phases[1].plan.trials.size(), 2U * 2 * 5) << "they exist from submission on";
+  const PhaseProposals proposed = {{"select", {{{"train.lr", 0.002}}, {{"train.lr", 0.0005}}}}};
+  const auto plan = plan_protocol(spec, test_catalog(), proposed);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->phases[0].groups.size(), 4U);
+  EXPECT_THAT(plan->phases[0].candidates, ElementsAre(R"({"train.lr":0.002})", R"({"train.lr":0.0005})"));
+  EXPECT_EQ(error_detail(plan_protocol(spec, test_catalog(), {{"select", {{{"train.lr", 1}}}}}).status())->field,
+            "cells[0].train.lr");
+}
+
 TEST(Phases, LeaveGroupsWithoutAChoiceWithoutStages) {
   const Json spec = selected();
   const ProtocolPlan plan = protocol_of(spec);
@@ -206,6 +223,9 @@ const BadPhases kBadPhases[] = {
      "{top: 3}"},
     {"SearchOfAPhase", "/phases/0/search", R"({"propose": "sobol", "proposals": 4, "space": {}})",
      ErrorReason::kEmptyMatrix, "phases[0].search.space", "names no path"},
+    {"ClientWithoutAnEnd", "/phases/0/search",
+     R"({"propose": "external", "space": {"train.weight_decay": {"linear": [0, 0.1]}}})",
+     ErrorReason::kInvalidSpecification, "phases[0].search.proposals", "would never be made"},
 };
 
 class PhasesRefusal : public testing::TestWithParam<BadPhases> {};

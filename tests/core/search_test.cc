@@ -8,10 +8,10 @@
 #include <numeric>
 #include <set>
 
-#include "core/search/figures.h"
 #include "core/search/halving.h"
 #include "core/search/proposal.h"
 #include "core/search/race.h"
+#include "core/search/search.h"
 #include "core/search/stopping.h"
 
 namespace locus {
@@ -91,67 +91,6 @@ TEST(Proposals, OfIntegersAndChoicesReachEveryValueAndNoOther) {
   EXPECT_EQ(value_at(integers, std::nextafter(1.0, 0.0)), 5);
 }
 
-TEST(Halving, KeepsTheBestThird) { EXPECT_THAT(halved({.1, .5, .3, .9, .2, .4}, {1, 3}), ElementsAre(3, 1)); }
-
-TEST(Halving, KeepsOneAtLeastAndNothingThatDiverged) {
-  EXPECT_THAT(halved({.1, .5}, {1, 3}), ElementsAre(1));
-  EXPECT_THAT(halved({kNan, .1, worst_score()}, {2, 3}), ElementsAre(1));
-  EXPECT_TRUE(halved({kNan, kNan}, {1, 2}).empty());
-}
-
-TEST(Halving, BreaksTiesByIndex) { EXPECT_THAT(halved({.5, .7, .7, .7}, {1, 2}), ElementsAre(1, 2)); }
-
-TEST(Halving, KeepsTheSameUnitsInWhateverOrderTheyArrive) {
-  const std::vector<double> scores = {.1, .5, .3, .9, .2, .4};
-  std::vector<std::size_t> order = {0, 1, 2, 3, 4, 5};
-  do {
-    std::vector<double> arrived(6);
-    for (const std::size_t unit : order) arrived[unit] = scores[unit];
-    EXPECT_THAT(halved(arrived, {1, 2}), ElementsAre(3, 1, 5));
-  } while (std::next_permutation(order.begin(), order.end()));
-}
-
-const std::vector<double> kFinal = {.1, .2, .3, .15, .9, .25, .05, .5, .4};
-
-TEST(AsynchronousHalving, OfOneSlotPromotesAsTheAlgorithmSays) {
-  std::vector<Climber> units;
-  std::vector<std::string> trace;
-  for (;;) {
-    std::optional<std::size_t> unit = promoted(units, 2, 3);
-    if (unit) {
-      ++units[*unit].rung;
-    } else if (units.size() < kFinal.size()) {
-      unit = units.size();
-      units.emplace_back();
-    } else {
-      break;
-    }
-    Climber& climber = units[*unit];
-    climber.there = true;
-    climber.scores.push_back(kFinal[*unit] + .01 * static_cast<double>(climber.rung));
-    trace.push_back(std::to_string(*unit) + "@" + std::to_string(climber.rung));
-  }
-  EXPECT_THAT(trace, ElementsAre("0@0", "1@0", "2@0", "2@1", "3@0", "4@0", "4@1", "5@0", "6@0", "7@0", "7@1", "4@2",
-                                 "8@0", "8@1"));
-}
-
-TEST(AsynchronousHalving, PromotesNobodyWhoIsOnTheWayOrDiverged) {
-  const std::vector<Climber> units = {{1, false, {.9}}, {0, true, {kNan}}, {0, true, {.1}}};
-  EXPECT_EQ(promoted(units, 2, 3), std::nullopt);  // the best third is unit 0, which is on its way
-  EXPECT_EQ(promoted({{0, true, {kNan}}, {0, true, {kNan}}, {0, true, {kNan}}}, 1, 3), std::nullopt);
-}
-
-TEST(StoppingHalving, JudgesEachOnArrival) {
-  std::vector<double> recorded;
-  std::string answers;
-  for (const double score : kFinal) {
-    recorded.push_back(score);
-    answers += stops_at_rung(recorded, 3) ? 'Y' : 'n';
-  }
-  EXPECT_EQ(answers, "nnnYnYYnn");
-  EXPECT_TRUE(stops_at_rung({kNan}, 3));
-}
-
 TEST(Rungs, GrowGeometricallyAndEndAtTheHorizon) {
   EXPECT_THAT(geometric_rungs(1, 10, 2), ElementsAre(1, 2, 4, 8, 10));
   EXPECT_THAT(geometric_rungs(2, 50, 3), ElementsAre(2, 6, 18, 50));
@@ -172,16 +111,24 @@ TEST(Hyperband, HasTheBracketsOfItsAlgorithm) {
 }
 
 TEST(MedianRule, StopsWhoseBestIsBelowTheOthersAtThisStep) {
-  const std::vector<Curve> finished = {{{1, .1}, {2, .5}}, {{1, .3}, {2, .6}}, {{1, .2}, {2, .9}}};
   const MedianRule rule{.after = 3, .from = 2};
-  EXPECT_TRUE(stops(rule, {{1, .2}, {2, .55}}, 2, finished));
-  EXPECT_FALSE(stops(rule, {{1, .7}, {2, .55}}, 2, finished)) << "its best so far counts";
-  EXPECT_FALSE(stops(rule, {{1, .0}}, 1, finished)) << "before the rule's first step";
-  EXPECT_FALSE(stops(MedianRule{.after = 4, .from = 2}, {{2, 0}}, 2, finished)) << "too few have finished";
-  EXPECT_TRUE(stops(rule, {{1, kNan}, {2, kNan}}, 2, finished));
-  EXPECT_FALSE(stops(rule, {{3, 0}}, 3, finished)) << "no other has a value at this step";
-  EXPECT_TRUE(stops(MedianRule{.after = 3, .from = 2, .percentile = 25}, {{2, .54}}, 2, finished));
-  EXPECT_FALSE(stops(MedianRule{.after = 3, .from = 2, .percentile = 25}, {{2, .55}}, 2, finished));
+  const double median = .6;  // of three that have finished, at step 2
+  EXPECT_TRUE(stops(rule, {{1, .2}, {2, .55}}, 2, 3, median));
+  EXPECT_FALSE(stops(rule, {{1, .7}, {2, .55}}, 2, 3, median)) << "its best so far counts";
+  EXPECT_FALSE(stops(rule, {{1, .0}}, 1, 3, .2)) << "before the rule's first step";
+  EXPECT_FALSE(stops(MedianRule{.after = 4, .from = 2}, {{2, 0}}, 2, 3, median)) << "too few have finished";
+  EXPECT_TRUE(stops(rule, {{1, kNan}, {2, kNan}}, 2, 3, median));
+  EXPECT_FALSE(stops(rule, {{3, 0}}, 3, 3, std::nullopt)) << "no other has a value at this step";
+}
+
+TEST(Percentile, IsLinearBetweenRanks) {
+  const std::vector<double> values = {.5, .6, .9};
+  const auto at = [&](std::size_t i) { return values[i]; };
+  EXPECT_DOUBLE_EQ(percentile_of(3, 50, at), .6);
+  EXPECT_DOUBLE_EQ(percentile_of(3, 25, at), .55);
+  EXPECT_DOUBLE_EQ(percentile_of(3, 0, at), .5);
+  EXPECT_DOUBLE_EQ(percentile_of(3, 100, at), .9);
+  EXPECT_DOUBLE_EQ(percentile_of(1, 50, at), .5);
 }
 
 TEST(PatienceRule, StopsWhereNothingNewIsBetter) {
@@ -255,114 +202,6 @@ TEST(SequentialHalving, SpendsItsBudgetInLogarithmicRounds) {
   EXPECT_EQ(seeds_of_round(48, 8, 4), 4);
   EXPECT_EQ(seeds_of_round(23, 8, 8), 0) << "not a seed for each";
   EXPECT_THAT(better_half({.1, .4, .4, kNan, .3}, {0, 1, 2, 3, 4}), ElementsAre(1, 2, 4));
-}
-
-// One slot runs asynchronous halving as written: promote what may go on, else begin the next; returns the units that reach
-// each rung.
-std::vector<std::int64_t> reached_by_asha(const std::vector<double>& finals, std::size_t rungs, std::int64_t eta) {
-  std::vector<Climber> units;
-  std::vector<std::int64_t> out(rungs, 0);
-  while (true) {
-    std::size_t unit = units.size();
-    if (const auto next = promoted(units, rungs - 1, eta)) {
-      unit = *next;
-      units[unit].rung += 1;
-    } else if (unit == finals.size()) {
-      return out;
-    } else {
-      units.emplace_back();
-    }
-    units[unit].there = true;
-    units[unit].scores.push_back(finals[unit] + 0.01 * static_cast<double>(units[unit].rung));
-    out[units[unit].rung] += 1;
-  }
-}
-
-Search asha_of(std::int64_t eta, std::vector<std::int64_t> rungs) {
-  Search out;
-  out.advance.rule = AdvanceRule::kAsha;
-  out.advance.eta = eta;
-  out.advance.rungs = std::move(rungs);
-  return out;
-}
-
-TEST(SearchFigures, OfHalvingAreThoseOfTheRule) {
-  Search search;
-  search.advance.rule = AdvanceRule::kHalve;
-  search.advance.rungs = {1, 3, 9};
-  const SearchFigures nine = figures_of(search, {.cells = {9}, .epochs = 9});
-  EXPECT_EQ(nine.most_epochs, 21);
-  EXPECT_TRUE(nine.exact());
-  for (std::int64_t n = 1; n < 60; ++n) {
-    const SearchFigures figures = figures_of(search, {.cells = {n}, .epochs = 9});
-    std::vector<double> scores(static_cast<std::size_t>(n), 1.0);
-    for (const RungCount& rung : figures.brackets[0]) {
-      EXPECT_EQ(rung.most, static_cast<std::int64_t>(scores.size())) << n;
-      scores.resize(halved(scores, search.advance.keep).size());
-    }
-  }
-}
-
-TEST(SearchFigures, BoundWhatAsynchronousHalvingRuns) {
-  std::uint64_t state = 1;
-  const Search search = asha_of(3, {1, 3, 9});
-  const auto bounds = figures_of(search, {.cells = {20}, .epochs = 9}).brackets[0];
-  std::vector<double> order(20);
-  std::iota(order.begin(), order.end(), 0.0);
-  bool most = false;
-  for (int repeat = 0; repeat < 500; ++repeat) {
-    const std::vector<std::int64_t> reached = reached_by_asha(order, 3, 3);
-    for (std::size_t rung = 0; rung < 3; ++rung) {
-      EXPECT_GE(reached[rung], bounds[rung].least);
-      EXPECT_LE(reached[rung], bounds[rung].most);
-      most = most || (rung == 2 && reached[rung] == bounds[rung].most);
-    }
-    for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[(state = mix(state)) % i]);
-  }
-  EXPECT_TRUE(most) << "in order of rank everything that may go on does: the bound is reached";
-}
-
-TEST(SearchFigures, OfNineTrialsHoldTheKnownRuns) {
-  const Search search = asha_of(3, {1, 3, 9});
-  const SearchFigures figures = figures_of(search, {.cells = {9}, .epochs = 9});
-  const std::vector<std::int64_t> reached = reached_by_asha({.1, .2, .3, .15, .9, .25, .05, .5, .4}, 3, 3);
-  EXPECT_THAT(reached, ElementsAre(9, 4, 1));
-  const double spent = 9 + 4 * 2 + 1 * 6;
-  EXPECT_LE(figures.least_epochs, spent);
-  EXPECT_GE(figures.most_epochs, 39) << "an unlucky order";
-  EXPECT_EQ(figures.parked, 9);
-}
-
-TEST(SearchFigures, OfHyperbandAddUpItsBrackets) {
-  Search search;
-  search.advance.rule = AdvanceRule::kHyperband;
-  search.advance.brackets = hyperband(81, 3);
-  const SearchFigures figures = figures_of(search, {.cells = {81 + 34 + 15 + 8 + 5}, .epochs = 81});
-  ASSERT_EQ(figures.brackets.size(), 5U);
-  EXPECT_EQ(figures.brackets[1][0].most, 34);
-  EXPECT_EQ(figures.brackets[1][1].most, 11);
-  EXPECT_EQ(figures.parked, 81) << "brackets follow one another";
-  const SearchFigures part = figures_of(search, {.cells = {100}, .epochs = 81});
-  EXPECT_EQ(part.brackets[1][0].most, 19) << "what is left for the second";
-  EXPECT_EQ(part.brackets[2][0].most, 0);
-}
-
-TEST(SearchFigures, SayHowLittleAStoppingRuleOrABudgetMayLeave) {
-  Search search;
-  search.advance.rule = AdvanceRule::kHalve;
-  search.advance.rungs = {3, 9};
-  const SearchSize size{.cells = {6, 6}, .seeds = 2, .epochs = 9};
-  const SearchFigures whole = figures_of(search, size);
-  EXPECT_EQ(whole.most_epochs, 2 * (12 * 3 + 4 * 6));
-  search.stops = {{.rule = ThresholdRule{.above = {}, .below = 15, .at = 2}, .metric = "", .field = ""}};
-  EXPECT_EQ(figures_of(search, size).least_epochs, 2 * 12 * 2);
-  EXPECT_EQ(figures_of(search, size).most_epochs, whole.most_epochs);
-  search.stops.clear();
-  search.budget.epochs = 50;
-  EXPECT_EQ(figures_of(search, size).least_epochs, 50);
-  search.budget.epochs.reset();
-  search.budget.slot_hours = 1;
-  EXPECT_EQ(figures_of(search, size).least_epochs, 6) << "one cell at its first rung";
 }
 
 TEST(GridProposals, WalkTheProductTheLastPathFastest) {

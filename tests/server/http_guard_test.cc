@@ -2,6 +2,10 @@
 #include <gmock/gmock.h>
 
 #include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
 
 #include "tests/server/support/server_fixture.h"
 
@@ -63,6 +67,41 @@ TEST_F(HttpGuard, ForbidsTheBrowserEverythingButItsOwnPages) {
     EXPECT_EQ(headers.at("x-content-type-options"), "nosniff");
     EXPECT_EQ(headers.count("access-control-allow-origin"), 0u);
   }
+}
+
+// Directives of a content security policy with their sources.
+std::map<std::string, std::set<std::string>> directives(const std::string& policy) {
+  std::map<std::string, std::set<std::string>> out;
+  std::istringstream all(policy);
+  for (std::string one; std::getline(all, one, ';');) {
+    std::istringstream words(one);
+    std::string name;
+    words >> name;
+    out[name] = {std::istream_iterator<std::string>(words), {}};
+  }
+  return out;
+}
+
+TEST_F(HttpGuard, ItsPolicyLetsNothingInlineAndNothingForeign) {
+  auto policy = directives(http().get("/").headers.at("content-security-policy"));
+  EXPECT_EQ(policy["default-src"], std::set<std::string>{"'none'"}) << "what is not named is forbidden";
+  for (const char* closed : {"base-uri", "form-action", "frame-ancestors"})
+    EXPECT_EQ(policy[closed], std::set<std::string>{"'none'"}) << closed;
+  for (const auto& [name, sources] : policy) {
+    for (const std::string& source : sources) {
+      const bool drawn_here = name == "img-src" && source == "data:";  // pictures that the page makes itself
+      EXPECT_TRUE(source == "'none'" || source == "'self'" || drawn_here) << name << " " << source;
+    }
+  }
+}
+
+TEST(DashboardPage, HoldsNoScriptAndNoStyleOfItsOwn) {
+  std::ifstream in(LOCUS_SOURCE_ROOT "/web/index.html");
+  const std::string page{std::istreambuf_iterator<char>(in), {}};
+  ASSERT_FALSE(page.empty());
+  const std::regex script("<script(?![^>]*\\ssrc=)|<style|\\sstyle=|\\son[a-z]+=|javascript:");
+  std::smatch found;
+  EXPECT_FALSE(std::regex_search(page, found, script)) << found.str();
 }
 
 TEST_F(HttpGuard, RefusesForeignHosts) {

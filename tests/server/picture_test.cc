@@ -292,7 +292,7 @@ TEST_F(PicturesByClient, RefusalsKeepTheirReasonAndField) {
 
 TEST_F(Pictures, WithoutATrainerTheAnswerSaysWhatToInstall) {
   for (const fs::path& trainer : {fs::path(), folder_ / "missing"}) {
-    const auto refused = make_picture_program(trainer).run({"picture", "violin"});
+    const auto refused = make_picture_program(trainer, "/data", true).run({"picture", "violin"});
     EXPECT_EQ(refused.status().code(), absl::StatusCode::kFailedPrecondition);
     EXPECT_TRUE(has_reason(refused.status(), ErrorReason::kWrongState));
     EXPECT_NE(refused.status().message().find("install locus-trainer beside locus"), std::string::npos);
@@ -301,7 +301,7 @@ TEST_F(Pictures, WithoutATrainerTheAnswerSaysWhatToInstall) {
 
 TEST_F(Pictures, WhatTheTrainerSaysBecomesTheRefusal) {
   const auto refusal = [&](const std::string& text) {
-    return make_picture_program(script(folder_, text)).run({"picture"}).status();
+    return make_picture_program(script(folder_, text), folder_, true).run({"picture"}).status();
   };
   const absl::Status wrong = refusal("echo 'locus-trainer picture: no such layer' >&2; echo usage >&2; exit 2");
   EXPECT_EQ(wrong.message(), "no such layer");
@@ -314,14 +314,15 @@ TEST_F(Pictures, WhatTheTrainerSaysBecomesTheRefusal) {
 }
 
 TEST_F(Pictures, ArgumentsReachTheTrainerAsTheyAre) {
-  const auto said = make_picture_program(script(folder_, "printf '%s|' \"$@\"")).run({"a b", "$(id)", ";'\""});
+  const auto said =
+      make_picture_program(script(folder_, "printf '%s|' \"$@\""), folder_, true).run({"a b", "$(id)", ";'\""});
   ASSERT_TRUE(said.ok()) << said.status();
   EXPECT_EQ(*said, "a b|$(id)|;'\"|");
 }
 
 #ifdef LOCUS_TRAINER
 TEST_F(Pictures, TheRealTrainerDrawsAndRefuses) {
-  PictureDesk desk(*artifacts_, catalog_, make_picture_program(LOCUS_TRAINER), folder_ / "pictures",
+  PictureDesk desk(*artifacts_, catalog_, make_picture_program(LOCUS_TRAINER, folder_, true), folder_ / "pictures",
                    folder_ / "nowhere");
   v1::DrawPriorRequest prior;
   prior.set_prior("alibi-2d");

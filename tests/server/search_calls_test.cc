@@ -94,6 +94,12 @@ TEST_F(SearchCalls, RefuseProposalsAtTheirField) {
   EXPECT_EQ(wire_error(last_).field, "cells[2].train.lr");
   propose("unknown", {R"({"train.lr": 0.001, "train.batch": 8})"});
   EXPECT_EQ(wire_error(last_).field, "cells[0].train.batch");
+  propose("many", std::vector<std::string>(1001, good));
+  EXPECT_EQ(wire_error(last_).field, "cells");
+  for (const char* value : {"NaN", "1e999", "\"0.001\"", "null"}) {
+    propose(value, {std::string(R"({"train.lr": )") + value + "}"});
+    EXPECT_TRUE(wire_error(last_).field.starts_with("cells[0].")) << value << ": " << last_.error_message();
+  }
   EXPECT_EQ(search().phases(0).units_size(), 0) << "all or none";
 }
 

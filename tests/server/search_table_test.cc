@@ -30,7 +30,7 @@ class SearchTable : public ServerTest {
 
   // Validation favors the largest learning rate, test the smallest.
   void run() {
-    FakeWorker worker(channel_, "one");
+    FakeWorker worker(channel_, "worker-" + std::to_string(++runs_));  // the former one may still be thought alive
     ASSERT_TRUE(worker.register_with().ok());
     while (const auto work = worker.acquire()) {
       const double rate =
@@ -61,6 +61,17 @@ class SearchTable : public ServerTest {
     EXPECT_TRUE(status.ok()) << status.error_message();
     return out;
   }
+  v1::Comparison compared(const std::vector<std::string>& items, const std::string& split = "") {
+    v1::CompareRequest request;
+    for (const std::string& item : items) request.add_items(item);
+    if (!split.empty()) request.set_metric("top1");
+    request.set_split(split);
+    v1::Comparison out;
+    const grpc::Status status = experiments_->Compare(deadline().get(), request, &out);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return out;
+  }
+  int runs_ = 0;
   static double rate_of(const v1::TableRow& row) {
     return Json::parse(row.assignment_json()).at("train.lr").get<double>();
   }
@@ -132,6 +143,15 @@ TEST_F(SearchTable, TestsAndMarksNothingOnTheSplitThatChose) {
     EXPECT_TRUE(std::isnan(row.p_holm())) << row.label();
   }
   EXPECT_EQ(validation.correction(), "");
+  EXPECT_TRUE(validation.chose());
+  EXPECT_FALSE(board().chose());
+  for (int i = 1; i < validation.rows_size(); ++i)
+    EXPECT_LT(validation.rows(i - 1).cell(), validation.rows(i).cell()) << "as in the specification, not ranked";
+  const v1::Comparison by_it = compared({"small/cells/0", "small/cells/1"}, "validation");
+  ASSERT_EQ(by_it.paired_size(), 1);
+  EXPECT_TRUE(std::isnan(by_it.paired(0).p_sign_flip()) && std::isnan(by_it.paired(0).p_t()));
+  EXPECT_TRUE(warns(by_it, "validation chose, so nothing is tested on it"));
+  EXPECT_FALSE(std::isnan(compared({"small/cells/0", "small/cells/1"}).paired(0).p_sign_flip()));
   EXPECT_TRUE(warns(validation, "the best of 4 by validation by itself reads high by about 1.03 standard deviations"));
 }
 
@@ -167,9 +187,32 @@ TEST_F(SearchTable, OfTheBestSeedsIsAMeanBesideThatOfAllInEveryForm) {
     EXPECT_NE(rendered.find("best 2 seeds"), std::string::npos) << format;
   }
   EXPECT_NE(paper("", "csv").rendered().find(",mean_all,std_all,"), std::string::npos);
+  const v1::Comparison side_by_side = compared({"small/cells/0", "small/cells/1"});
+  EXPECT_EQ(side_by_side.top_seeds(), 2);
+  for (const v1::ComparedItem& item : side_by_side.items()) {
+    const auto row = std::find_if(best.rows().begin(), best.rows().end(),
+                                  [&](const v1::TableRow& one) { return one.cell() == item.cell(); });
+    ASSERT_NE(row, best.rows().end());
+    EXPECT_DOUBLE_EQ(item.mean(), row->mean());
+    EXPECT_DOUBLE_EQ(item.mean_all(), row->mean_all());
+  }
+  EXPECT_EQ(side_by_side.paired(0).n(), kSeeds) << "differences are of all seeds";
+  EXPECT_TRUE(warns(side_by_side, "top 2 of 3 by test: reads high by about 0.42 standard deviations"));
   const v1::Table validation = board(false, "validation");
   for (const v1::TableRow& row : validation.rows())
     EXPECT_TRUE(std::isfinite(row.std())) << "of other numbers all seeds are the mean";
+}
+
+TEST_F(SearchTable, SaysWhichSeedsWereAddedLater) {
+  submit(small_specification());
+  run();
+  EXPECT_FALSE(warns(board(), "were added"));
+  EXPECT_FALSE(warns(paper(), "were added"));
+  submit(small_specification(Json::parse(R"({"replicates": {"seed": [0, 1, 2, 3, 4]}})")));
+  run();
+  EXPECT_TRUE(warns(board(), "seeds 3, 4 were added to an experiment that had others"));
+  EXPECT_TRUE(warns(paper(), "seeds 3, 4 were added to an experiment that had others"));
+  EXPECT_TRUE(warns(compared({"small/cells/0", "small/cells/1"}), "seeds 3, 4 were added"));
 }
 
 TEST_F(SearchTable, ShowsEveryProposalUntilEachGroupHasOneToChoose) {

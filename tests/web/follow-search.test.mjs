@@ -1,15 +1,12 @@
 // End to end: a search of a real server and worker in the browser: its page opened before anything is known, a brush on
 // its space, a unit stopped by hand with a reason, and the rungs followed without a reload to the end.
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
-import { launch, picture, watchedPage } from './browser.mjs';
-import { Service, until } from './service.mjs';
+import { picture } from './browser.mjs';
+import { until } from './service.mjs';
+import { Story } from './story.mjs';
 
-const require = createRequire(new URL('../../web/package.json', import.meta.url));
-const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 const minutes = 60_000;
 const name = 'searched-here';
 const proposals = 6;
@@ -34,56 +31,20 @@ const specification = {
   metric: { name: 'top1', reports: 'validation', selects_on: 'validation', direction: 'max', reduce: 'last' },
 };
 
-let service;
-let browser;
-let view;
-let checks = 0;
-let stories = 0;
-let broken = ''; // the check that failed: those after it would only wait for what it did not do
-
-before(
-  async () => {
-    service = new Service();
-    browser = await launch();
-    await service.startServer();
-    view = await watchedPage(browser, { viewport: { width: 1280, height: 900 } });
-  },
-  { timeout: minutes },
-);
-
-after(async () => {
-  if (checks < stories) console.error(service?.report());
-  else console.log(`${checks} checks passed`);
-  await browser?.close();
-  await service?.close();
-});
-
-// One check in the order of the story.
-function check(what, body, timeout = 2 * minutes) {
-  stories += 1;
-  test(what, { timeout }, async () => {
-    assert.equal(broken, '', 'an earlier check failed');
-    broken = what;
-    await body(view.page);
-    assert.deepEqual(view.misdeeds, []);
-    broken = '';
-    checks += 1;
-  });
-}
-
-const shows = (selector, text, timeout = 30_000) =>
-  view.page.locator(selector, { hasText: text }).first().waitFor({ timeout });
-const inDialog = (text) => view.page.locator('dialog').getByRole('button', { name: text });
-const url = () => `${service.url}/experiments/${name}/search`;
-const units = () => view.page.locator('table.units tbody tr:not(.spacer)');
+const story = new Story();
+const check = (what, body, timeout) => story.check(what, body, timeout);
+const shows = (selector, text, timeout) => story.shows(selector, text, timeout);
+const inDialog = (text) => story.inDialog(text);
+const url = () => `${story.service.url}/experiments/${name}/search`;
+const units = () => story.view.page.locator('table.units tbody tr:not(.spacer)');
 const unit = (proposal) => units().filter({ hasText: `#${proposal}` });
 const stopped = 0; // the proposal that is stopped by hand
 
 check('an experiment with a search leads to its page', async (page) => {
-  const file = join(service.folder, 'specification.json');
+  const file = join(story.service.folder, 'specification.json');
   writeFileSync(file, JSON.stringify(specification));
-  await service.client('submit', file);
-  await page.goto(`${service.url}/experiments/${name}`);
+  await story.service.client('submit', file);
+  await page.goto(`${story.service.url}/experiments/${name}`);
   await page.locator(`a[href="/experiments/${name}/search"]`).click();
   await shows('h1', 'Search');
   assert.equal(page.url(), url());
@@ -139,7 +100,7 @@ check(
   async (page) => {
     let loads = 0;
     page.on('load', () => (loads += 1));
-    service.startWorker(2);
+    story.service.startWorker(2);
     await shows('.rung:nth-child(2) .rung-counts', '3 sent', 3 * minutes); // half of six go on
     await shows('.title-row .pill', 'ended', 4 * minutes);
     assert.equal(loads, 0);
@@ -156,7 +117,7 @@ check(
 );
 
 check('trials that went no further are named so, and the winner leads to its trial', async (page) => {
-  await page.goto(`${service.url}/experiments/${name}?tab=trials`);
+  await page.goto(`${story.service.url}/experiments/${name}?tab=trials`);
   await shows('table.trials .pill', /parked|stopped/);
   await page.goto(url());
   await units().filter({ hasText: 'finished' }).getByRole('link').first().click();
@@ -169,25 +130,7 @@ for (const [width, colorScheme] of [
   [390, 'light'],
 ]) {
   check(`the page fits ${width} pixels in the ${colorScheme} theme and is accessible`, async () => {
-    const options = { viewport: { width, height: 844 }, colorScheme, reducedMotion: 'reduce' };
-    const { page, context, misdeeds } = await watchedPage(browser, options);
-    await page.goto(url());
-    await page.locator('.decision').first().waitFor({ timeout: 30_000 });
-    await page.locator('.curve-chart canvas').first().waitFor();
-    const beyond = await page.evaluate(
-      () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-    );
-    assert.ok(beyond <= 0, `${beyond} pixels wider than a ${width} pixel window`);
-    await page.evaluate(axe);
-    const { violations } = await page.evaluate(() =>
-      window.axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] }),
-    );
-    assert.deepEqual(
-      violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(' ')}`),
-      [],
-    );
-    await picture(page, `search-${width}-${colorScheme}`);
-    assert.deepEqual(misdeeds, []);
-    await context.close();
+    const sights = ['.decision', '.curve-chart canvas'];
+    await story.fits(width, colorScheme, [{ title: 'search', path: `/experiments/${name}/search`, sights }]);
   });
 }

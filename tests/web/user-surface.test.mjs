@@ -3,13 +3,10 @@
 // accessibility.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { after, before, test } from 'node:test';
-import { launch, picture, watchedPage } from './browser.mjs';
-import { Service, until } from './service.mjs';
+import { picture } from './browser.mjs';
+import { until } from './service.mjs';
+import { Story } from './story.mjs';
 
-const require = createRequire(new URL('../../web/package.json', import.meta.url));
-const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 const minutes = 60_000;
 const name = 'written-here';
 const specification = `version: 1
@@ -24,53 +21,15 @@ baseline: {prior: none}
 metric: {name: top1, reports: validation, selects_on: validation, direction: max, reduce: last}
 `;
 
-let service;
-let browser;
-let view;
-let checks = 0;
-
-before(
-  async () => {
-    service = new Service();
-    browser = await launch();
-    await service.startServer();
-    view = await watchedPage(browser, {
-      viewport: { width: 1280, height: 900 },
-    });
-  },
-  { timeout: minutes },
-);
-
-after(async () => {
-  if (checks < stories) console.error(service?.report());
-  else console.log(`${checks} checks passed`);
-  await browser?.close();
-  await service?.close();
-});
-
-let stories = 0;
-let broken = ''; // the check that failed: those after it would only wait for what it did not do
-// One check in the order of the story.
-function check(what, body, timeout = 2 * minutes) {
-  stories += 1;
-  test(what, { timeout }, async () => {
-    assert.equal(broken, '', 'an earlier check failed');
-    broken = what;
-    await body(view.page);
-    assert.deepEqual(view.misdeeds, []);
-    broken = '';
-    checks += 1;
-  });
-}
-
-const shows = (selector, text, timeout = 30_000) =>
-  view.page.locator(selector, { hasText: text }).first().waitFor({ timeout });
-const button = (text) => view.page.getByRole('button', { name: text, exact: true });
-const inDialog = (text) => view.page.locator('dialog').getByRole('button', { name: text });
-const experimentUrl = () => `${service.url}/experiments/${name}`;
+const story = new Story();
+const check = (what, body, timeout) => story.check(what, body, timeout);
+const shows = (selector, text, timeout) => story.shows(selector, text, timeout);
+const button = (text) => story.button(text);
+const inDialog = (text) => story.inDialog(text);
+const experimentUrl = () => `${story.service.url}/experiments/${name}`;
 
 check('the list is empty and leads to the editor', async (page) => {
-  await page.goto(`${service.url}/`);
+  await page.goto(`${story.service.url}/`);
   await shows('h2', 'No experiments yet');
   await page.getByRole('link', { name: 'New experiment' }).click();
   await shows('h1', 'New experiment');
@@ -87,7 +46,7 @@ check('a mistake is marked at its line while one types, and the draft survives a
   await until('no way to submit', async () => !(await button('Submit').isEnabled()));
   await picture(page, 'create-problem-1280-light');
   await page.locator('.problem').click();
-  const refused = view.misdeeds.splice(0); // the browser reports each refused plan
+  const refused = story.view.misdeeds.splice(0); // the browser reports each refused plan
   assert.ok(
     refused.every((each) => each.includes('status of 400')),
     refused.join('\n'),
@@ -98,7 +57,7 @@ check('a mistake is marked at its line while one types, and the draft survives a
   assert.equal(caret, 7);
   await page.reload();
   await shows('.problem', 'line 7');
-  view.misdeeds.length = 0; // refused once more
+  story.view.misdeeds.length = 0; // refused once more
 });
 
 check('the plan says what would run, and submitting asks first', async (page) => {
@@ -133,7 +92,7 @@ check('it is paused and resumed, each after a question', async (page) => {
 check(
   'a worker runs it to the end',
   async (page) => {
-    service.startWorker(2);
+    story.service.startWorker(2);
     await shows('.experiment-head .pill', 'completed', 3 * minutes);
     await shows('table.leaderboard', 'learned-absolute');
     assert.ok(page.url().startsWith(experimentUrl()));
@@ -146,7 +105,7 @@ check('the list takes one request for all its rows', async (page) => {
   const asked = [];
   const note = (request) => asked.push(new URL(request.url()).pathname);
   page.on('request', note);
-  await page.goto(`${service.url}/experiments`);
+  await page.goto(`${story.service.url}/experiments`);
   await shows('table.experiments a', name);
   await shows('.connection', 'Live');
   page.off('request', note);
@@ -265,19 +224,19 @@ check('a zoom is read as a part and kept in the address', async (page) => {
 });
 
 check('every item of the catalog opens', async (page) => {
-  await page.goto(`${service.url}/catalog`);
+  await page.goto(`${story.service.url}/catalog`);
   await shows('.entry', 'violin');
   const items = await page.$$eval('.entry', (links) => links.map((link) => link.getAttribute('href')));
   assert.ok(items.length >= 12);
   for (const item of items) {
-    await page.goto(service.url + item);
+    await page.goto(story.service.url + item);
     await page.locator('.item-head h1').waitFor();
     await page.locator('#options').waitFor();
   }
 });
 
 check('a worker is drained with a reason and taken back', async (page) => {
-  await page.goto(`${service.url}/workers`);
+  await page.goto(`${story.service.url}/workers`);
   await button('Drain').click();
   await page.getByLabel('Reason, for others to read').fill('new driver');
   await inDialog('Drain').click();
@@ -316,33 +275,11 @@ for (const [width, colorScheme] of [
   [390, 'dark'],
 ]) {
   check(`every page fits ${width} pixels in the ${colorScheme} theme and is accessible`, async () => {
-    const { page, context, misdeeds } = await watchedPage(browser, {
-      viewport: { width, height: 844 },
+    await story.fits(
+      width,
       colorScheme,
-      reducedMotion: 'reduce',
-    });
-    for (const [title, path, sight] of pages) {
-      await page.goto(service.url + path);
-      await page.locator(sight).first().waitFor({ timeout: 30_000 });
-      const beyond = await page.evaluate(
-        () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-      );
-      assert.ok(beyond <= 0, `${path} is ${beyond} pixels wider than a ${width} pixel window`);
-      await page.evaluate(axe);
-      const { violations } = await page.evaluate(() =>
-        window.axe.run(document, {
-          runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'],
-        }),
-      );
-      assert.deepEqual(
-        violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(' ')}`),
-        [],
-        `${path}, ${width}, ${colorScheme}`,
-      );
-      await picture(page, `surface-${title}-${width}-${colorScheme}`);
-    }
-    assert.deepEqual(misdeeds, []);
-    await context.close();
+      pages.map(([title, path, sight]) => ({ title: `surface-${title}`, path, sights: [sight] })),
+    );
   });
 }
 

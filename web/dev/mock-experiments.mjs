@@ -159,6 +159,7 @@ export function stageStates(def, trial) {
         : trial.state === 'failed'
           ? 3
           : 1,
+    retries: i === 0 && trial.state === 'failed' ? 2 : 0,
     identity: Array.from(
       { length: 64 },
       (_, k) => '0123456789abcdef'[(trial.ordinal * 7 + i * 5 + k * 11) % 16],

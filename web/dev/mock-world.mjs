@@ -158,6 +158,8 @@ function found(path, query, phase, now) {
     };
   const aside = answerAside(defs, path, query, now);
   if (aside !== undefined) return aside;
+  if (path === '/identity')
+    return { asked: false, name: 'local', account: '', role: 'admin', via: 'loopback' };
   if (path === '/server')
     return {
       version: '0.1.0',

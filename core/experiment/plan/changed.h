@@ -15,4 +15,7 @@ using SpecificationChange = std::function<void(Specification&, Mistakes&)>;
 absl::StatusOr<ExperimentPlan> plan_changed(const Json& specification, const Catalog& catalog,
                                             const SpecificationChange& change);
 
+// A client's proposals become those of the search, as plan_proposed() has it; nothing without any.
+void take_proposals(const ProposedCells& proposed, Specification& spec, Mistakes& mistakes);
+
 }  // namespace locus

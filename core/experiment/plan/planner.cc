@@ -304,6 +304,7 @@ absl::StatusOr<ExperimentPlan> plan_changed(const Json& specification, const Cat
   for (std::string& warning : unreached(configurations, stages)) plan.warnings.push_back(std::move(warning));
   warn_of_equal_cells(plan, plan.warnings);
   const bool awaited = plan.search && plan.search->search.proposer == Proposer::kExternal && spec.search->given.empty();
+  if (plan.search && !plan.trials.empty()) plan.search->training = plan.trials.front().stages.front();
   if (awaited) plan.cells.clear(), plan.trials.clear();  // they stood for what is to come
   return plan;
 }
@@ -312,12 +313,15 @@ absl::StatusOr<ExperimentPlan> plan_experiment(const Json& specification, const 
   return plan_changed(specification, catalog, [](Specification&, Mistakes&) {});
 }
 
+void take_proposals(const ProposedCells& proposed, Specification& spec, Mistakes& mistakes) {
+  if (!proposed.empty()) take_proposed(proposed, spec, mistakes);
+  if (!mistakes.none() && spec.search) spec.search->whole = false;
+}
+
 absl::StatusOr<ExperimentPlan> plan_proposed(const Json& specification, const Catalog& catalog,
                                              const ProposedCells& proposed) {
-  return plan_changed(specification, catalog, [&](Specification& spec, Mistakes& mistakes) {
-    if (!proposed.empty()) take_proposed(proposed, spec, mistakes);
-    if (!mistakes.none() && spec.search) spec.search->whole = false;
-  });
+  return plan_changed(specification, catalog,
+                      [&](Specification& spec, Mistakes& mistakes) { take_proposals(proposed, spec, mistakes); });
 }
 
 }  // namespace locus

@@ -82,10 +82,18 @@ void change(const Phase& phase, Specification& spec, Mistakes& mistakes) {
   }
 }
 
-absl::StatusOr<ExperimentPlan> plan_using(const Phase& phase, const Catalog& catalog, const std::vector<Used>& values,
+// What every phase is planned by.
+struct Terms {
+  const Catalog& catalog;
+  const PhaseProposals& proposed;
+};
+
+absl::StatusOr<ExperimentPlan> plan_using(const Phase& phase, const Terms& terms, const std::vector<Used>& values,
                                           const Factor* candidates) {
-  auto plan = plan_changed(phase.document, catalog, [&](Specification& spec, Mistakes& mistakes) {
+  auto plan = plan_changed(phase.document, terms.catalog, [&](Specification& spec, Mistakes& mistakes) {
     change(phase, spec, mistakes);
+    if (const auto given = terms.proposed.find(phase.name); given != terms.proposed.end())
+      take_proposals(given->second, spec, mistakes);
     if (!mistakes.none()) return;
     use_values(phase, values, spec);
     if (candidates != nullptr) spec.axes.push_back({*candidates});
@@ -112,6 +120,11 @@ void complete_choice(const Phase& phase, PlannedPhase& planned, Mistakes& mistak
   PhaseChoice& choice = *planned.choose;
   const std::string field = phase.field + ".choose";
   const ExperimentPlan& plan = planned.plan;
+  if (plan.search && plan.search->search.endless())
+    mistakes.note(
+        invalid_search("a client may propose any number here, so the choice would never be made; give the "
+                       "search proposals or a budget",
+                       phase.field + ".search.proposals"));
   if (!phase.names_factors) {
     if (plan.search) {
       for (const Dimension& one : plan.search->search.space) choice.factors.push_back(one.path);
@@ -212,7 +225,7 @@ void mark_chosen(const Phase& phase, const std::vector<PlannedPhase>& before, Ex
 }
 
 // Every candidate in every cell that may use it, one path at a time, the others at their first.
-absl::Status check_candidates(const Phase& phase, const Catalog& catalog, const std::vector<PlannedPhase>& before,
+absl::Status check_candidates(const Phase& phase, const Terms& terms, const std::vector<PlannedPhase>& before,
                               const std::vector<Used>& first, const ExperimentPlan& plan) {
   for (std::size_t i = 0; i < phase.use.size(); ++i) {
     const PhaseUse& use = phase.use[i];
@@ -222,13 +235,13 @@ absl::Status check_candidates(const Phase& phase, const Catalog& catalog, const 
     if (factor.values.size() < 2 || trials > kTrialsPerExperiment) continue;
     std::vector<Used> others = first;
     others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
-    LOCUS_RETURN_IF_ERROR(plan_using(phase, catalog, others, &factor).status());
+    LOCUS_RETURN_IF_ERROR(plan_using(phase, terms, others, &factor).status());
   }
   return absl::OkStatus();
 }
 
-std::optional<PlannedPhase> plan_one(const Phase& phase, const Catalog& catalog,
-                                     const std::vector<PlannedPhase>& before, Mistakes& mistakes) {
+std::optional<PlannedPhase> plan_one(const Phase& phase, const Terms& terms, const std::vector<PlannedPhase>& before,
+                                     Mistakes& mistakes) {
   Mistakes found;
   check_chosen(phase, before, found);
   if (!mistakes.note(found.status())) return std::nullopt;
@@ -237,12 +250,12 @@ std::optional<PlannedPhase> plan_one(const Phase& phase, const Catalog& catalog,
     const std::vector<Json> values = values_at(before[use.phase], use.path);
     first.push_back({use.path, values.empty() ? Json() : values.front()});
   }
-  auto plan = mistakes.value(plan_using(phase, catalog, first, nullptr));
+  auto plan = mistakes.value(plan_using(phase, terms, first, nullptr));
   if (!plan) return std::nullopt;
   PlannedPhase out{phase.name, phase.choose, phase.use, {}, {}, *std::move(plan), !phase.use.empty()};
   if (out.choose) complete_choice(phase, out, found);
   check_uses(phase, out.plan, before, found);
-  if (found.none()) found.note(check_candidates(phase, catalog, before, first, out.plan));
+  if (found.none()) found.note(check_candidates(phase, terms, before, first, out.plan));
   if (!mistakes.note(found.status())) return std::nullopt;
   mark_chosen(phase, before, out.plan);
   if (!out.deferred) return out;
@@ -265,17 +278,17 @@ struct Parsed {
   std::vector<PlannedPhase> planned;
 };
 
-absl::StatusOr<Parsed> plan_all(const Json& specification, const Catalog& catalog) {
+absl::StatusOr<Parsed> plan_all(const Json& specification, const Terms& terms) {
   Mistakes mistakes;
   Parsed out;
-  out.phases = parse_phases(specification, catalog, mistakes);
+  out.phases = parse_phases(specification, terms.catalog, mistakes);
   if (!mistakes.none()) return mistakes.status();
   for (const Phase& phase : out.phases) {
     // Phases that build on one that has mistakes would only repeat them.
     const bool built = std::all_of(phase.use.begin(), phase.use.end(),
                                    [&](const PhaseUse& use) { return use.phase < out.planned.size(); });
     if (!built) break;
-    auto planned = plan_one(phase, catalog, out.planned, mistakes);
+    auto planned = plan_one(phase, terms, out.planned, mistakes);
     if (planned && out.planned.size() == static_cast<std::size_t>(&phase - out.phases.data()))
       out.planned.push_back(*std::move(planned));
   }
@@ -351,8 +364,9 @@ std::string assignment_at(const PlannedCell& cell, const std::vector<std::string
   return canonical_json(out);
 }
 
-absl::StatusOr<ProtocolPlan> plan_protocol(const Json& specification, const Catalog& catalog) {
-  LOCUS_ASSIGN_OR_RETURN(Parsed parsed, plan_all(specification, catalog));
+absl::StatusOr<ProtocolPlan> plan_protocol(const Json& specification, const Catalog& catalog,
+                                           const PhaseProposals& proposed) {
+  LOCUS_ASSIGN_OR_RETURN(Parsed parsed, plan_all(specification, {catalog, proposed}));
   ProtocolPlan out;
   out.phases = std::move(parsed.planned);
   out.spec_json = canonical_json(specification);
@@ -360,8 +374,9 @@ absl::StatusOr<ProtocolPlan> plan_protocol(const Json& specification, const Cata
 }
 
 absl::StatusOr<PlannedPhase> plan_phase(const Json& specification, const Catalog& catalog, std::size_t place,
-                                        const Choices& choices) {
-  LOCUS_ASSIGN_OR_RETURN(Parsed parsed, plan_all(specification, catalog));
+                                        const Choices& choices, const PhaseProposals& proposed) {
+  const Terms terms{catalog, proposed};
+  LOCUS_ASSIGN_OR_RETURN(Parsed parsed, plan_all(specification, terms));
   if (place >= parsed.phases.size()) {
     return refuse(ErrorReason::kInvalidArgument,
                   "there is no phase " + std::to_string(place) + "; the specification has " +
@@ -372,7 +387,7 @@ absl::StatusOr<PlannedPhase> plan_phase(const Json& specification, const Catalog
   PlannedPhase out = parsed.planned[place];
   if (!out.deferred) return out;
   LOCUS_ASSIGN_OR_RETURN(const std::vector<Used> used, values_chosen(phase, parsed.planned, out.plan, choices));
-  LOCUS_ASSIGN_OR_RETURN(out.plan, plan_using(phase, catalog, used, nullptr));
+  LOCUS_ASSIGN_OR_RETURN(out.plan, plan_using(phase, terms, used, nullptr));
   cancel_unchosen(phase, parsed.planned, choices, out.plan);
   mark_chosen(phase, parsed.planned, out.plan);
   out.deferred = false;

@@ -77,6 +77,8 @@ void ServerTest::start(ServerOptions options) {
   }
   ASSERT_TRUE(parts.ok()) << parts.status();
   parts->disk = disk_;
+  if (seed_) seed_(*parts->store);
+  store_ = parts->store.get();
   auto server = Server::start(options, *std::move(parts));
   ASSERT_TRUE(server.ok()) << server.status();
   server_ = *std::move(server);

@@ -60,7 +60,9 @@ class ServerTest : public testing::Test {
   v1::Table table(const std::string& name);
 
   std::function<absl::StatusOr<DiskRoom>()> disk_;  // given to the server when set before start()
+  std::function<void(Store&)> seed_;                // likewise: fills the store first
   std::vector<PaperClaims> claims_;                 // given to a server in memory
+  Store* store_ = nullptr;                          // the running server's
   std::unique_ptr<Server> server_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::ExperimentService::Stub> experiments_;

@@ -10,6 +10,7 @@ import './styles/overlays.css';
 import './styles/charts.css';
 import { render } from 'preact';
 import { answersAhead } from '@/shared/api/client';
+import { loadIdentity } from '@/shared/api/identity';
 import { startStream } from '@/shared/api/live';
 import { begin } from './routes';
 import { home } from '@/shared/hrefs';
@@ -23,5 +24,6 @@ const patienceMs = 150;
 const late = new Promise((tell) => setTimeout(tell, patienceMs));
 void Promise.race([begin(location.pathname).then(answersAhead), late]).then(() => {
   startStream();
+  loadIdentity().catch(() => {}); // the page says by itself when the server does not answer
   render(<Shell />, document.getElementById('app')!);
 });

@@ -2,11 +2,15 @@
 // or no server.
 import { render } from 'preact';
 import { act } from 'preact/test-utils';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { hrefs } from '@/shared/hrefs';
 import { find, routes } from './routes';
 import { open, serve } from '@/test-world';
 import { startRouter } from '@/shared/router';
+
+// The pages' code, translated here on first import: on a busy machine that alone outlasts a test's patience, and says
+// nothing of the pages.
+beforeAll(() => Promise.all(routes.map((route) => route.load())).then(() => {}), 60_000);
 
 let complaints: ReturnType<typeof vi.spyOn>;
 let stopRouter: () => void;
@@ -95,6 +99,7 @@ const visits: Record<string, [string, readonly string[]]> = {
     '/claims?experiment=fashion-mnist-priors',
     ['Claims', 'Table 2', '72.26 ± 0.70', 'paper +4.17 over RoPE', 'here fashion-mnist', '80.90 here'],
   ],
+  '/sign-in': ['/sign-in', ['This server asks nobody who they are']],
 };
 
 describe('every route', () => {

@@ -82,6 +82,11 @@ export const routes: readonly Route[] = [
     key: 'p',
     load: () => import('@/features/claims/claims-page'),
   },
+  {
+    path: '/sign-in',
+    title: () => 'Sign in',
+    load: () => import('@/features/sign-in/sign-in-page'),
+  },
 ];
 
 // The route of a path and its parameters; null when there is no such page.

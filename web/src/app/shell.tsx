@@ -2,12 +2,13 @@
 // cannot be shown.
 import type { ComponentType } from 'preact';
 import { useEffect, useErrorBoundary, useLayoutEffect, useState } from 'preact/hooks';
+import { signOut, useIdentity } from '@/shared/api/identity';
 import { stream, useConnection } from '@/shared/api/live';
 import type { Connection } from '@/shared/api/event-stream';
 import { Icon } from '@/shared/ui/icon';
 import { Empty, Failure } from '@/shared/ui/states';
 import { Toasts } from '@/shared/ui/toast';
-import { type PageProps, usePlace } from '@/shared/router';
+import { navigate, type PageProps, usePlace } from '@/shared/router';
 import { find, type Route, routes } from './routes';
 import { home, hrefs } from '@/shared/hrefs';
 import { Shortcuts } from './shortcuts';
@@ -60,6 +61,22 @@ function ThemeButton() {
   );
 }
 
+function Visitor() {
+  const identity = useIdentity();
+  if (!identity.asked) return null;
+  if (identity.name === '') return <a href={hrefs.signIn()}>Sign in</a>;
+  return (
+    <button
+      type="button"
+      class="button button-small"
+      title={`Signed in as ${identity.name}, ${identity.role} of the account ${identity.account}`}
+      onClick={() => void signOut().then(() => navigate(hrefs.signIn()))}
+    >
+      Sign out
+    </button>
+  );
+}
+
 function TopBar({ place }: { place: string }) {
   return (
     <header class="topbar">
@@ -83,6 +100,7 @@ function TopBar({ place }: { place: string }) {
         </nav>
         <div class="topbar-end">
           <ConnectionState />
+          <Visitor />
           <Shortcuts />
           <ThemeButton />
         </div>

@@ -19,6 +19,7 @@ export const hrefs = {
     return query === '' ? '/claims' : `/claims?${query}`;
   },
   create: () => '/new',
+  signIn: () => '/sign-in',
   pivotTable: (names: readonly string[]) => `/paper-table?of=${names.map(encodeURIComponent).join(',')}`,
   // trials "NAME/3" and cells "NAME/cells/0"
   compare: (items: readonly string[]) => `/compare?of=${items.map(encodeURIComponent).join(',')}`,

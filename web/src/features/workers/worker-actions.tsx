@@ -1,5 +1,6 @@
 // Draining a worker and taking it back, each after a question.
 import { useState } from 'preact/hooks';
+import { refusalOf, useIdentity } from '@/shared/api/identity';
 import type { Worker } from '@/shared/api/messages';
 import { plural } from '@/shared/format';
 import { Confirm } from '@/shared/ui/dialog';
@@ -52,9 +53,16 @@ export function WorkerActions({ worker, after }: { worker: Worker; after: () => 
   const [asked, setAsked] = useState(false);
   const close = () => setAsked(false);
   const draining = worker.state === 'draining';
+  const refusal = refusalOf(useIdentity(), 'operator');
   return (
     <>
-      <button type="button" class="button button-small" onClick={() => setAsked(true)}>
+      <button
+        type="button"
+        class="button button-small"
+        disabled={refusal !== ''}
+        title={refusal}
+        onClick={() => setAsked(true)}
+      >
         {draining ? 'Take back' : 'Drain'}
       </button>
       {asked && !draining && <DrainDialog worker={worker} close={close} after={after} />}

@@ -31,7 +31,7 @@ export function onReachability(listener: ReachabilityListener): () => void {
 
 const report = (reachable: boolean) => listeners.forEach((listener) => listener(reachable));
 
-async function errorOf(response: Response): Promise<ApiError> {
+export async function errorOf(response: Response): Promise<ApiError> {
   const fallback = `the server answered ${response.status} ${response.statusText}`.trim();
   try {
     const { error: body } = Refusal(await response.json(), '');
@@ -100,7 +100,8 @@ const send = async ({ method, path, query, body, signal }: Call): Promise<Answer
     method,
     headers: {
       Accept: 'application/json',
-      ...(method === 'POST' ? { 'Content-Type': 'application/json' } : {}),
+      // The second says that this page sends it: another site's cannot without being asked about it.
+      ...(method === 'POST' ? { 'Content-Type': 'application/json', 'X-Locus': '1' } : {}),
     },
     ...(method === 'POST' ? { body: body === undefined ? '' : JSON.stringify(body) } : {}),
     signal: signal ?? null,

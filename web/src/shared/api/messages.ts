@@ -13,6 +13,9 @@ export const Attempt = /* @__PURE__ */ message({ device: text, device_name: text
   path: text, points: long, reason: text, resume_sha256: text, resume_step: long, slots: list(integer),
   start_time: timestamp, state: text, worker: text });
 export type Attempt = Decoded<typeof Attempt>;
+export const AuditEntry = /* @__PURE__ */ message({ address: text, detail_json: text, id: long, outcome: text,
+  previous: text, principal: text, rpc: text, subject: text, time_us: long, via: text });
+export type AuditEntry = Decoded<typeof AuditEntry>;
 export const BestCurve = /* @__PURE__ */ message({ epochs: list(real), group: text, trial: list(long),
   value: list(real) });
 export type BestCurve = Decoded<typeof BestCurve>;
@@ -39,8 +42,9 @@ export const Checkpoint = /* @__PURE__ */ message({ attempt: long, best: flag, b
 export type Checkpoint = Decoded<typeof Checkpoint>;
 export const ClaimMatch = /* @__PURE__ */ message({ baseline_label: text, baseline_labels: text,
   cell: integer, difference: real, difference_high: real, difference_low: real, differences: list(text),
-  experiment: text, label: text, labels: text, mean: real, measured_direction: text, n: integer,
-  pairs: integer, sentence: text, std: real, verdict: text, why: text });
+  experiment: text, label: text, labels: text, mean: real, mean_all: real, measured_direction: text,
+  n: integer, pairs: integer, sentence: text, std: real, std_all: real, top_seeds: integer, verdict: text,
+  why: text });
 export type ClaimMatch = Decoded<typeof ClaimMatch>;
 export const ClaimSetting = /* @__PURE__ */ message({ compared: flag, from: text, here: text, name: text,
   value: text });
@@ -69,9 +73,9 @@ export const CollectGarbageResponse = /* @__PURE__ */ message({ artifacts: integ
 export type CollectGarbageResponse = Decoded<typeof CollectGarbageResponse>;
 export const SeedValue = /* @__PURE__ */ message({ seed: long, trial: text, value: real });
 export type SeedValue = Decoded<typeof SeedValue>;
-export const ComparedItem = /* @__PURE__ */ message({ cell: integer, experiment: text, kind: text,
-  label: text, look: optional(CellLook), name: text, seeds: list(long), title: text, trials: list(integer),
-  values: list(SeedValue) });
+export const ComparedItem = /* @__PURE__ */ message({ cell: integer, chosen_by: text, experiment: text,
+  kind: text, label: text, look: optional(CellLook), mean: real, mean_all: real, name: text,
+  seeds: list(long), standing: text, title: text, trials: list(integer), values: list(SeedValue) });
 export type ComparedItem = Decoded<typeof ComparedItem>;
 export const ComparedPart = /* @__PURE__ */ message({ path: text, values_json: list(text) });
 export type ComparedPart = Decoded<typeof ComparedPart>;
@@ -89,7 +93,7 @@ export const PairedDifference = /* @__PURE__ */ message({ differences: list(real
 export type PairedDifference = Decoded<typeof PairedDifference>;
 export const Comparison = /* @__PURE__ */ message({ common: list(ComparedSetting),
   differing: list(ComparedSetting), direction: text, items: list(ComparedItem), labels: text, metric: text,
-  paired: list(PairedDifference), results: list(ComparedResult), split: text, unit: text,
+  paired: list(PairedDifference), results: list(ComparedResult), split: text, top_seeds: integer, unit: text,
   warnings: list(text) });
 export type Comparison = Decoded<typeof Comparison>;
 export const RunningStage = /* @__PURE__ */ message({ attempt: long, cell_label: text, phase: text,
@@ -106,6 +110,12 @@ export const CreateExperimentResponse = /* @__PURE__ */ message({ created: flag,
   stages_done: integer, stages_to_run: integer, trials_added: integer, trials_changed: integer,
   trials_removed: integer });
 export type CreateExperimentResponse = Decoded<typeof CreateExperimentResponse>;
+export const Token = /* @__PURE__ */ message({ account: text, create_time: optional(timestamp),
+  expire_time: optional(timestamp), id: text, principal: text, revoke_time: optional(timestamp), role: text,
+  state: text, use_time: optional(timestamp) });
+export type Token = Decoded<typeof Token>;
+export const CreateTokenResponse = /* @__PURE__ */ message({ stored: optional(Token), token: text });
+export type CreateTokenResponse = Decoded<typeof CreateTokenResponse>;
 export const TrialCurve = /* @__PURE__ */ message({ cell: integer, epoch: list(real), images: list(long),
   reduced: flag, seconds: list(real), seed: long, step: list(long), trial: integer, value: list(real) });
 export type TrialCurve = Decoded<typeof TrialCurve>;
@@ -118,6 +128,9 @@ export const DeleteExperimentResponse = /* @__PURE__ */ message({ artifacts: int
 export type DeleteExperimentResponse = Decoded<typeof DeleteExperimentResponse>;
 export const Drawing = /* @__PURE__ */ message({ json: text, sha256: text, step: long });
 export type Drawing = Decoded<typeof Drawing>;
+export const Enrolled = /* @__PURE__ */ message({ authorities: text, certificate: text,
+  expires: optional(timestamp), grpc_port: integer, name: text, role: text });
+export type Enrolled = Decoded<typeof Enrolled>;
 export const Error = /* @__PURE__ */ message({ error: message({ code: integer,
   details: list(message({ '@type': text, domain: optional(text),
   field_violations: optional(list(message({ description: text, field: text, reason: text }))),
@@ -136,12 +149,27 @@ export const FactorImportance = /* @__PURE__ */ message({ high: real, low: real,
 export type FactorImportance = Decoded<typeof FactorImportance>;
 export const HeldData = /* @__PURE__ */ message({ datasets: list(text), missing: dictionary(text) });
 export type HeldData = Decoded<typeof HeldData>;
+export const Identity = /* @__PURE__ */ message({ account: text, asked: flag, name: text, role: text,
+  via: text });
+export type Identity = Decoded<typeof Identity>;
 export const Importance = /* @__PURE__ */ message({ factors: list(FactorImportance), metric: text, note: text,
   split: text, unexplained: real, units: integer });
 export type Importance = Decoded<typeof Importance>;
+export const Invitation = /* @__PURE__ */ message({ expires: optional(timestamp), name: text, role: text,
+  token: text });
+export type Invitation = Decoded<typeof Invitation>;
+export const IssuedCertificate = /* @__PURE__ */ message({ expires: optional(timestamp),
+  issued: optional(timestamp), labels: dictionary(text), name: text, revoked: optional(timestamp), role: text,
+  serial: text });
+export type IssuedCertificate = Decoded<typeof IssuedCertificate>;
 export const ListArtifactsResponse = /* @__PURE__ */ message({ artifacts: list(Artifact),
   next_page_token: text });
 export type ListArtifactsResponse = Decoded<typeof ListArtifactsResponse>;
+export const ListAuditResponse = /* @__PURE__ */ message({ entries: list(AuditEntry), first: long,
+  first_previous: text, last: long, last_digest: text });
+export type ListAuditResponse = Decoded<typeof ListAuditResponse>;
+export const ListCertificatesResponse = /* @__PURE__ */ message({ certificates: list(IssuedCertificate) });
+export type ListCertificatesResponse = Decoded<typeof ListCertificatesResponse>;
 export const ListClaimsResponse = /* @__PURE__ */ message({ papers: list(ClaimPaper),
   summaries: list(ClaimSummary), tables: list(ClaimTable) });
 export type ListClaimsResponse = Decoded<typeof ListClaimsResponse>;
@@ -156,6 +184,8 @@ export const ListExperimentsResponse = /* @__PURE__ */ message({ attempts_starte
 export type ListExperimentsResponse = Decoded<typeof ListExperimentsResponse>;
 export const ListSeriesResponse = /* @__PURE__ */ message({ series: list(SeriesKey) });
 export type ListSeriesResponse = Decoded<typeof ListSeriesResponse>;
+export const ListTokensResponse = /* @__PURE__ */ message({ tokens: list(Token) });
+export type ListTokensResponse = Decoded<typeof ListTokensResponse>;
 export const TrialCell = /* @__PURE__ */ message({ assignment_json: text, cell: integer, label: text,
   look: optional(CellLook) });
 export type TrialCell = Decoded<typeof TrialCell>;
@@ -163,7 +193,8 @@ export const TrialColumn = /* @__PURE__ */ message({ direction: text, key: Serie
   selects_on: text, unit: text });
 export type TrialColumn = Decoded<typeof TrialColumn>;
 export const TrialStage = /* @__PURE__ */ message({ attempts: long, failure_class: text, identity: text,
-  kind: text, reason: text, role: text, shared: flag, stage: long, state: text, step: long, steps: long });
+  kind: text, reason: text, retries: long, role: text, shared: flag, stage: long, state: text, step: long,
+  steps: long });
 export type TrialStage = Decoded<typeof TrialStage>;
 export const Trial = /* @__PURE__ */ message({ cell: integer, cell_label: text, look: optional(CellLook),
   name: text, note: text, ordinal: integer, reason: text, retired: flag, seed: long, stages: list(TrialStage),
@@ -185,6 +216,9 @@ export const Worker = /* @__PURE__ */ message({ catalog_digest: text, data: opti
 export type Worker = Decoded<typeof Worker>;
 export const ListWorkersResponse = /* @__PURE__ */ message({ forgotten: integer, workers: list(Worker) });
 export type ListWorkersResponse = Decoded<typeof ListWorkersResponse>;
+export const LocateArtifactResponse = /* @__PURE__ */ message({ bytes: long, lifetime_seconds: integer,
+  url: text });
+export type LocateArtifactResponse = Decoded<typeof LocateArtifactResponse>;
 export const Output = /* @__PURE__ */ message({ sha256: text, slot: text, step: long });
 export type Output = Decoded<typeof Output>;
 export const PaperCell = /* @__PURE__ */ message({ best: flag, chosen_by: text, difference: real,
@@ -278,9 +312,9 @@ export const SearchDimension = /* @__PURE__ */ message({ choices: list(text), hi
 export type SearchDimension = Decoded<typeof SearchDimension>;
 export const SearchScore = /* @__PURE__ */ message({ rung: long, value: optional(real) });
 export type SearchScore = Decoded<typeof SearchScore>;
-export const SearchUnit = /* @__PURE__ */ message({ bracket: integer, cell: long, group: integer, label: text,
-  proposal: long, reason: text, rung: integer, scores: list(SearchScore), state: text, trials: list(long),
-  values_json: text });
+export const SearchUnit = /* @__PURE__ */ message({ bracket: integer, cell: long, cells: list(long),
+  group: integer, label: text, proposal: long, reason: text, rung: integer, scores: list(SearchScore),
+  state: text, trials: list(long), values_json: text });
 export type SearchUnit = Decoded<typeof SearchUnit>;
 export const SearchPhase = /* @__PURE__ */ message({ advance: text, brackets: list(SearchBracket),
   budget: list(SearchBudgetLine), choices: list(SearchChoice), direction: text, groups: list(text),
@@ -319,11 +353,11 @@ export const TableRow = /* @__PURE__ */ message({ assignment_json: text, baselin
   p_holm: real, p_sign_flip: real, p_t: real, pairs: integer, parameters: long, parameters_added: long,
   selection: real, standing: text, std: real, std_all: real, times_vary: flag, values: list(SeedValue) });
 export type TableRow = Decoded<typeof TableRow>;
-export const Table = /* @__PURE__ */ message({ available: list(SeriesKey), baseline: text, chosen: flag,
-  correction: text, direction: text, experiment: text, label_sets: list(text), labels: text, matched: text,
-  metric: text, phase: text, phases: list(text), reduce: text, rows: list(TableRow), rows_total: integer,
-  seeds: integer, selects_on: text, split: text, sweep: list(SweepSeries), top_seeds: integer, unit: text,
-  warnings: list(text) });
+export const Table = /* @__PURE__ */ message({ available: list(SeriesKey), baseline: text, chose: flag,
+  chosen: flag, correction: text, direction: text, experiment: text, label_sets: list(text), labels: text,
+  matched: text, metric: text, phase: text, phases: list(text), reduce: text, rows: list(TableRow),
+  rows_total: integer, seeds: integer, selects_on: text, split: text, sweep: list(SweepSeries),
+  top_seeds: integer, unit: text, warnings: list(text) });
 export type Table = Decoded<typeof Table>;
 export const TrialDetail = /* @__PURE__ */ message({ assignment_json: text, experiment: text,
   stages: list(StageDetail), trial: Trial });

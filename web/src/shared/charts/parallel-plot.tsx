@@ -145,7 +145,7 @@ export function ParallelPlot({
               key={i}
               class={`parallel-line ${out ? 'dimmed' : ''}`}
               style={{ color: style.color }}
-              tabIndex={0}
+              tabindex={0}
               role="img"
               aria-label={said(line)}
               onMouseEnter={() => setFocus(i)}

@@ -102,7 +102,7 @@ export function ScatterPlot(props: ScatterPlotProps) {
               key={index}
               class={`scatter-point ${dimmed ? 'dimmed' : ''}`}
               style={{ color: style.color }}
-              tabIndex={0}
+              tabindex={0}
               role="img"
               aria-label={`${pointText(point, props.xName, props.yName)}${onFront.has(i) ? ', on the front' : ''}`}
               onMouseEnter={() => setFocus(index)}

@@ -3,11 +3,17 @@ import type { ColumnDef } from '@tanstack/table-core';
 
 export const pickedMost = 16; // what the server compares at once
 
+export interface Picking {
+  picked: ReadonlySet<number>;
+  setPicked: (picked: ReadonlySet<number>) => void;
+  most?: number; // at once; any number without it
+}
+
+// The box of a row is called `Pick NAME`.
 export function pickColumn<T>(
   numberOf: (row: T) => number,
   nameOf: (row: T) => string,
-  picked: ReadonlySet<number>,
-  setPicked: (picked: ReadonlySet<number>) => void,
+  { picked, setPicked, most = Infinity }: Picking,
 ): ColumnDef<T, any> {
   const toggle = (number: number) => {
     const next = new Set(picked);
@@ -25,9 +31,9 @@ export function pickColumn<T>(
         <input
           type="checkbox"
           class="pick"
-          aria-label={`Pick ${nameOf(row)} to compare`}
+          aria-label={`Pick ${nameOf(row)}`}
           checked={on}
-          disabled={!on && picked.size >= pickedMost}
+          disabled={!on && picked.size >= most}
           onChange={() => toggle(numberOf(row))}
         />
       );

@@ -1,0 +1,52 @@
+// Who has how many connections open, and how fast they come.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/base/clock.h"
+
+struct sockaddr_storage;
+
+namespace locus::server {
+
+// What one address may do before anybody knows who it is. Of IPv6 the first 64 bits are the address.
+struct ConnectionLimits {
+  int new_each_second = 20, open = 64;
+  bool loopback = false;  // counts connections from this machine, too
+};
+
+// The address that connections are counted under, without its port; empty for loopback.
+std::string counted_address(const sockaddr_storage& address);
+
+// Thread-compatible. Nobody tells it when a connection ends: it remembers the inode of each socket, and looks whether the
+// descriptor still is that socket when an address seems to have too many.
+class AddressBook {
+ public:
+  explicit AddressBook(ConnectionLimits limits) : limits_(limits) {}
+  // Whether `address` may have the connection `fd`, which is then counted.
+  bool admit(const std::string& address, int fd, Microseconds now);
+
+ private:
+  struct Connection {
+    int fd;
+    ino_t inode;
+  };
+  struct Entry {
+    std::vector<Connection> open;
+    double tokens = 0;
+    Microseconds filled = 0;
+  };
+  static void forget_closed(Entry& entry);
+  void make_room(Microseconds now);
+
+  static constexpr std::size_t kAddresses = 10'000;
+  const ConnectionLimits limits_;
+  std::unordered_map<std::string, Entry> entries_;
+};
+
+}  // namespace locus::server
