@@ -91,7 +91,11 @@ void SearchWatch::take(Log& log, const DecisionRow& row, Store& store) {
 void SearchWatch::check_retrained(const TrialView& view, const Fold& fold, Store& store) const {
   if (view.stages.empty()) return;
   const std::string text = "trial " + std::to_string(view.trial.ordinal) + " of a second phase";
-  if (fold.phases() < 2) throw Violation(17, text + " has stages before anything was chosen");
+  if (fold.phases() < 2) {
+    // Replaced rules begin anew: until they have chosen, their trials keep what the former ones gave them (ADR 33).
+    if (fold.generation() > 1) return;
+    throw Violation(17, text + " has stages before anything was chosen");
+  }
   const std::string meant = testing::train_identity(retrained(fold.choice(0)->front().candidate), view.trial.seed);
   if (store.stage(view.stages.front().stage.id)->identity != meant)
     throw Violation(17, text + " runs something else than was chosen: " + view.stages.front().stage.identity);
