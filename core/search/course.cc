@@ -229,7 +229,7 @@ void PhaseCourse::place() {
       for (const std::int64_t trial : rung) made->unit_of_trial[trial] = static_cast<std::int64_t>(i);
     }
   }
-  layout = std::move(made);
+  layout_ = std::move(made);
   ladders.clear();
   if (search.advance.rule == AdvanceRule::kRace) {
     for (const auto& group : members()) {

@@ -80,8 +80,8 @@ struct PhaseCourse {
   std::int64_t stood_at(std::int64_t unit) const;
 
   // ---- who ----
-  const std::vector<std::vector<std::int64_t>>& members() const { return layout->members; }  // units of each group
-  const std::unordered_map<std::int64_t, std::int64_t>& unit_of_trial() const { return layout->unit_of_trial; }
+  const std::vector<std::vector<std::int64_t>>& members() const { return layout_->members; }  // units of each group
+  const std::unordered_map<std::int64_t, std::int64_t>& unit_of_trial() const { return layout_->unit_of_trial; }
   double turned(double value) const { return setup->maximize ? value : -value; }
   const SeenValue* seen(std::int64_t trial, std::int64_t step, const std::string& metric = {}) const;
   // The score of a unit at a rung: larger better, worst_score() where a trial has none for good or one that is not finite; nothing while
@@ -130,7 +130,7 @@ struct PhaseCourse {
     std::vector<std::vector<std::int64_t>> members;
     std::unordered_map<std::int64_t, std::int64_t> unit_of_trial;
   };
-  std::shared_ptr<const Layout> layout = std::make_shared<Layout>();
+  std::shared_ptr<const Layout> layout_ = std::make_shared<Layout>();
 
   void take_all();                      // those that are not in the standings yet
   void pass_begun();                    // first_waiting

@@ -24,7 +24,7 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-std::string stripped(std::string text) {
+std::string stripped(const std::string& text) {
   const auto from = text.find_first_not_of(" \t\r"), to = text.find_last_not_of(" \t\r");
   return from == std::string::npos ? "" : text.substr(from, to - from + 1);
 }
