@@ -21,6 +21,7 @@
 
 #include "engine/attention/path.h"
 #include "engine/backbones/backbone.h"
+#include "engine/base/memory.h"
 #include "engine/train/optimizer.h"
 
 namespace locus {
@@ -251,6 +252,7 @@ int main_of(const Arguments& a) {
 }  // namespace locus
 
 int main(int count, char** values) {
+  locus::engine::keep_tensor_memory();  // as trainers do
   try {
     return locus::main_of(locus::parse(count, values));
   } catch (const std::exception& error) {

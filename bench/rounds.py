@@ -35,9 +35,11 @@ class Ours:
     def __exit__(self, *_):
         self.process.communicate()
 
-    def step(self, label):
-        """Seconds of one step."""
-        return float(self._ask(f"{label} 1"))
+    def step(self, label, steps=1):
+        """Seconds of a step, the mean of some, after one that is not counted."""
+        settle()
+        self._ask(f"{label} 1")
+        return float(self._ask(f"{label} {steps}"))
 
     def memory(self):
         """Bytes that the program has held at most, beyond those before its first model."""
@@ -59,11 +61,19 @@ class Ours:
         return line.strip()
 
 
-def timed(step):
-    """Seconds that a call takes."""
-    start = time.perf_counter()
+def settle():
+    """Threads of the side before spin for some milliseconds when their work is done, on the cores that this one needs."""
+    time.sleep(0.05)
+
+
+def timed(step, steps=1):
+    """Seconds of a step, the mean of some, after one that is not counted: its caches hold what another side computed."""
+    settle()
     step()
-    return time.perf_counter() - start
+    start = time.perf_counter()
+    for _ in range(steps):
+        step()
+    return (time.perf_counter() - start) / steps
 
 
 def apart(found, expected):

@@ -22,6 +22,7 @@
 #include <fstream>
 #include <iostream>
 
+#include "engine/base/memory.h"
 #include "engine/base/precision.h"
 #include "engine/files/safetensors.h"
 #include "engine/tasks/denoiser.h"
@@ -277,6 +278,7 @@ int serve(const std::string& path, int threads) {
 }  // namespace locus
 
 int main(int count, char** values) {
+  locus::engine::keep_tensor_memory();  // as trainers do
   try {
     if (count < 2 || count > 3) throw std::invalid_argument("usage: step_bench CASES.json [THREADS]");
     return locus::serve(values[1], count > 2 ? std::stoi(values[2]) : 1);

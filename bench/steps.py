@@ -22,6 +22,7 @@ SIZES = {
     "large": {"dim": 192, "depth": 4, "heads": 3, "side": 14, "patch": 2, "batch": 16},
     "long": {"dim": 192, "depth": 2, "heads": 3, "side": 32, "patch": 2, "batch": 4},
 }
+STEPS = {"small": 10, "large": 2, "long": 2}  # a turn
 VIOLIN = ["snake", "snake-transposed", "zigzag", "zigzag-transposed"][:CURVES]
 OPTIONS = {"violin": {"curves": VIOLIN}, "spatial-decay": {"mode": "full"}}
 
@@ -37,15 +38,17 @@ def request_of(prior, size):
 
 def measured(priors, size, given):
     """A row for each prior."""
+    steps = STEPS[given.size]
     with Ours(given.program, [request_of(prior, size) for prior in priors], given.threads) as ours:
         sides = {}
         for prior in priors:
             eager = Trained(prior, **size)
             check_parameters(prior, ours.facts[prior]["parameters"], eager.parameters())
-            sides[prior] = {"ours": lambda prior=prior: ours.step(prior), "eager": lambda of=eager: timed(of.step)}
+            sides[prior] = {"ours": lambda prior=prior: ours.step(prior, steps),
+                            "eager": lambda of=eager: timed(of.step, steps)}  # fmt: skip
             if not given.no_compile:
                 compiled = Trained(prior, **size, compiled=True)
-                sides[prior]["compiled"] = lambda of=compiled: timed(of.step)
+                sides[prior]["compiled"] = lambda of=compiled: timed(of.step, steps)
         taken = in_turn(sides, given.rounds, warm_up=2)  # and compiles
     rows = []
     for prior, found in taken.items():

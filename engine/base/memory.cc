@@ -4,6 +4,7 @@
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/CachingDeviceAllocator.h>
 #include <c10/util/Exception.h>
+#include <malloc.h>
 #include <sys/mman.h>
 
 #include <array>
@@ -171,6 +172,8 @@ void keep_tensor_memory() {
   static std::once_flag once;
   std::call_once(once, [] {
     c10::SetCPUAllocator(&KeepingAllocator::instance(), kPriority);
+    ::mallopt(M_MMAP_THRESHOLD, 1 << 30);
+    ::mallopt(M_TRIM_THRESHOLD, 1 << 30);
     keeping = true;
   });
 }

@@ -12,7 +12,7 @@ namespace locus::engine {
 // whose page faults and zeros cost about a tenth of a step. Blocks lie at multiples of 64 bytes, large ones in huge pages;
 // sizes are rounded up by an eighth at most. What is kept unused never exceeds the most that was in use at one
 // time: before it does, all of it goes back. Numbers do not change. Once for a process; thread-safe. What is allocated by
-// other ways (scratch of the matrix library) is not kept.
+// other ways (scratch of the matrix library) the C library keeps, as much as it ever was.
 void keep_tensor_memory();
 
 // What became of the requests since keep_tensor_memory(); zeros without it. Thread-safe.

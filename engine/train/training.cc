@@ -107,7 +107,7 @@ void Training::resume() {
   if (const auto rows = file.tensors.find("window.fields"); rows != file.tensors.end()) {
     if (rows->second.dim() != 2 || !rows->second.is_floating_point())
       throw DataError("the checkpoint's tensor 'window.fields' is no table of numbers");
-    for (const Tensor& row : rows->second.unbind(0)) window_.push_back(row.to(context_.device));
+    for (const Tensor& row : rows->second.unbind(0)) note(row.to(context_.device));
   }
   if (const auto waited = file.tensors.find("time.data_wait"); waited != file.tensors.end())
     waited_before_ = waited->second.item<double>();
@@ -195,16 +195,29 @@ void Training::step() {
   }
   // The whole loss goes last, unseen: it alone tells divergence for sure.
   row.push_back(losses.loss.to(at::kFloat));
-  window_.push_back(at::stack(row));
+  note(at::stack(row));
   ++step_;
   ++window_timed_;
   window_seconds_ += seconds_since(start);
 }
 
+// Rows kept one by one would take memory step by step until the window closes.
+void Training::note(const Tensor& row) {
+  if (!window_.defined() || window_rows_ == window_.size(0)) {
+    const std::int64_t rows = std::max(std::min(settings_.log_every, steps_), window_rows_ + 1);
+    const Tensor former = window_rows_ > 0 ? noted() : Tensor();
+    window_ = at::empty({rows, row.size(0)}, row.options());
+    if (former.defined()) window_.narrow(0, 0, window_rows_).copy_(former);
+  }
+  window_[window_rows_++].copy_(row);
+}
+
+Tensor Training::noted() const { return window_.narrow(0, 0, window_rows_); }
+
 void Training::close_window() {
-  if (window_.empty()) return;
+  if (window_rows_ == 0) return;
   const auto start = SteadyClock::now();
-  const Tensor rows = at::stack(window_).to(at::kCPU, at::kDouble);
+  const Tensor rows = noted().to(at::kCPU, at::kDouble);
   window_seconds_ += seconds_since(start);
   const auto count = rows.size(0);
   const Tensor finite = rows.select(1, rows.size(1) - 1).isfinite();
@@ -221,7 +234,7 @@ void Training::close_window() {
   }
   point("lr", "train", rate(step_ - 1));
   context_.observer.progress(step_, steps_, "train");
-  window_.clear();
+  window_rows_ = 0;
   seconds_ += window_seconds_;
   window_milliseconds_.push_back(1000 * window_seconds_ / static_cast<double>(window_timed_));
   const double waited = loader_.waited_seconds();
@@ -240,7 +253,7 @@ void Training::save(bool best) {
   optimizer_->save(file.tensors);
   backward_.save(file.tensors);
   for (const auto& hook : hooks_) hook->save(file.tensors);
-  if (!window_.empty()) file.tensors["window.fields"] = at::stack(window_);
+  if (window_rows_ > 0) file.tensors["window.fields"] = noted().clone();
   if (!window_milliseconds_.empty()) file.tensors["time.milliseconds"] = at::tensor(window_milliseconds_, at::kDouble);
   file.tensors["time.data_wait"] = at::scalar_tensor(waited_before_ + loader_.waited_seconds(), at::kDouble);
   file.metadata = checkpoint_metadata(state_now(), /*exported=*/false);

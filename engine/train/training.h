@@ -32,6 +32,8 @@ class Training {
   InitContext init_context() const;
   void resume();
   void step();
+  void note(const Tensor& row);
+  Tensor noted() const;
   void close_window();
   bool validation_due() const;
   void warm_up();
@@ -77,8 +79,9 @@ class Training {
   Snapshots snapshots_{0, 0};
   std::int64_t saved_ = -1;  // step of the last checkpoint this process wrote
 
-  // The part of the curve not yet averaged into a point: one row of fields a step.
-  std::vector<Tensor> window_;
+  // The part of the curve not yet averaged into a point: a row of fields a step, in a table made once.
+  Tensor window_;
+  std::int64_t window_rows_ = 0;
   std::vector<std::string> fields_;
   double window_seconds_ = 0, seconds_ = 0;
   std::int64_t window_timed_ = 0;            // steps of the window that this process made

@@ -1,6 +1,5 @@
 // locus-trainer: the process that hosts the engine. Child of the worker daemon, or run by hand.
 #include <link.h>
-#include <malloc.h>
 
 #include <filesystem>
 #include <iostream>
@@ -91,11 +90,7 @@ int load_and_print_devices() {
 }  // namespace
 
 int main(int count, char** values) {
-  // Steps free and ask for the same large blocks over and over: keep them instead of returning them to the
-  // kernel, whose page faults cost more than the arithmetic on them. Tensors first, then what is no tensor.
   locus::engine::keep_tensor_memory();
-  ::mallopt(M_MMAP_THRESHOLD, 1 << 30);
-  ::mallopt(M_TRIM_THRESHOLD, 1 << 30);
   const std::vector<std::string> arguments(values + 1, values + count);
   if (arguments.empty()) return usage();
   try {
