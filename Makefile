@@ -10,7 +10,7 @@ SEED ?= 1
 SECONDS ?= 60
 .DEFAULT_GOAL := help
 .PHONY: help demo gpu artifacts kernels priors vtab dense test processors papers hosts search bench peers chaos fuzz sanitize drill lint \
-  build python interchange docs web sbom offline setup clean
+  build python interchange wheel wheel-check deb deb-check docs web sbom offline setup clean
 
 help: ## say what there is
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -114,6 +114,22 @@ build: ## the programs and the dashboard (after tools/setup)
 
 python: ## the Python client's wheel, into build/python
 	@tools/python wheel
+
+wheel: ## everything as one Python wheel, into build/wheel: programs, dashboard, client; PyTorch comes from its own wheel
+	@tools/setup package
+	@$(MAKE) --no-print-directory build
+	@BUILD=$(BUILD) tools/wheel
+
+wheel-check: wheel ## install the wheel on a bare Debian without compiler and network, run the small demo, the client and the notebook there; needs root; minutes, half a gigabyte of packages (ARGS=--all: gigabytes, as pip brings them)
+	@BUILD=$(BUILD) tools/wheel-check $(ARGS)
+
+deb: ## Debian packages of program, server, trainer and worker, into build/deb
+	@tools/setup package
+	@$(MAKE) --no-print-directory build
+	@BUILD=$(BUILD) tools/deb
+
+deb-check: deb ## install the packages on a bare Debian, run the services until an experiment is complete, remove them; needs root; minutes
+	@BUILD=$(BUILD) tools/deb-check
 
 interchange: ## exports read back by pandas, TensorBoard and MLflow; minutes, some 900 MB of packages
 	@tools/python interchange

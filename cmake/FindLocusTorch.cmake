@@ -27,6 +27,6 @@ if(LocusTorch_FOUND AND NOT TARGET LocusTorch::torch)
   target_compile_definitions(LocusTorch::torch INTERFACE _GLIBCXX_USE_CXX11_ABI=1)
   target_link_libraries(LocusTorch::torch INTERFACE
     ${LocusTorch_CPU_LIBRARY} ${LocusTorch_C10_LIBRARY} Threads::Threads dl)
-  target_link_options(LocusTorch::torch INTERFACE
-    -Wl,-rpath,${LocusTorch_LIBRARY_DIR} -Wl,-rpath-link,${LocusTorch_LIBRARY_DIR})
+  # CMake itself writes where the libraries lie into what is built, and takes it out of what is installed.
+  target_link_options(LocusTorch::torch INTERFACE -Wl,-rpath-link,${LocusTorch_LIBRARY_DIR})
 endif()

@@ -142,7 +142,8 @@ std::string zsh_script(const ProgramPage& program) {
     }
     out += " ;;\n";
   }
-  return out + "  esac\n}\ncompdef _locus locus\n";
+  // Installed where zsh looks, the file is the function itself when it is first asked.
+  return out + "  esac\n}\nif [[ $funcstack[1] = _locus ]]; then _locus \"$@\"; else compdef _locus locus; fi\n";
 }
 
 // ---- fish ----

@@ -24,7 +24,8 @@ std::vector<std::string> candidates() {
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
   if (!error) {
     paths.push_back(self.parent_path() / kLibrary);
-    paths.push_back(self.parent_path().parent_path() / "bin" / kLibrary);  // tests live beside bin/
+    paths.push_back(self.parent_path().parent_path() / "bin" / kLibrary);        // tests live beside bin/
+    paths.push_back(self.parent_path().parent_path() / "lib/locus" / kLibrary);  // where it is installed
   }
   return paths;
 }

@@ -10,10 +10,6 @@
 #include "core/base/json.h"
 #include "core/log/log.h"
 
-#ifndef LOCUS_SOURCE_ROOT
-#define LOCUS_SOURCE_ROOT ""
-#endif
-
 namespace locus::server {
 namespace {
 
@@ -32,12 +28,14 @@ fs::path from_environment(const char* name) {
   return value == nullptr ? fs::path() : fs::path(value);
 }
 
-// Where a catalog may lie, the first one found is taken.
-std::vector<fs::path> catalog_places(const fs::path& given) {
-  if (!given.empty()) return {given};
-  if (const fs::path named = from_environment("LOCUS_CATALOG"); !named.empty()) return {named};
-  return {executable_folder() / ".." / "share" / "locus" / "catalog.json",
-          fs::path(LOCUS_SOURCE_ROOT) / "engine" / "catalog.json"};
+// What belongs to the program: an installation and a build folder are laid out alike (cmake/Install.cmake).
+fs::path share_folder() { return executable_folder() / ".." / "share" / "locus"; }
+
+// Where the catalog lies.
+fs::path catalog_place(const fs::path& given) {
+  if (!given.empty()) return given;
+  const fs::path named = from_environment("LOCUS_CATALOG");
+  return named.empty() ? share_folder() / "catalog.json" : named;
 }
 
 // What is wrong with a picture; empty: nothing, and `text` is its document.
@@ -65,36 +63,29 @@ absl::StatusOr<fs::path> default_data_folder() {
 }
 
 absl::StatusOr<Catalog> load_catalog(const fs::path& given) {
-  std::string looked_at;
-  for (const fs::path& place : catalog_places(given)) {
-    std::ifstream in(place, std::ios::binary);
-    if (in.is_open()) {
-      const std::string text(std::istreambuf_iterator<char>(in), {});
-      const Json document = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-      if (document.is_discarded()) {
-        return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
-                          "the catalog " + place.string() + " is not JSON; write it again with `locus-trainer catalog`",
-                          "", {{"path", place.string()}});
-      }
-      return Catalog::parse(document);
-    }
-    looked_at += (looked_at.empty() ? "" : ", ") + place.lexically_normal().string();
+  const fs::path place = catalog_place(given);
+  std::ifstream in(place, std::ios::binary);
+  if (!in.is_open()) {
+    const std::string looked_at = place.lexically_normal().string();
+    return make_error(absl::StatusCode::kNotFound, ErrorReason::kInvalidArgument,
+                      "no catalog at " + looked_at + "; give one with --catalog (`locus-trainer catalog` prints it)",
+                      "", {{"looked_at", looked_at}});
   }
-  return make_error(absl::StatusCode::kNotFound, ErrorReason::kInvalidArgument,
-                    "no catalog at " + looked_at + "; give one with --catalog (`locus-trainer catalog` prints it)", "",
-                    {{"looked_at", looked_at}});
+  const std::string text(std::istreambuf_iterator<char>(in), {});
+  const Json document = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (document.is_discarded()) {
+    return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
+                      "the catalog " + place.string() + " is not JSON; write it again with `locus-trainer catalog`", "",
+                      {{"path", place.string()}});
+  }
+  return Catalog::parse(document);
 }
 
 Pictures load_pictures(const fs::path& given, const Catalog& catalog) {
-  fs::path folder;
-  for (const fs::path& place : catalog_places(given)) {
-    if (!std::ifstream(place).is_open()) continue;
-    folder = place.parent_path() / "pictures";
-    break;
-  }
+  const fs::path folder = catalog_place(given).parent_path() / "pictures";
   Pictures out;
   std::error_code error;
-  if (folder.empty() || !fs::is_directory(folder, error)) return out;
+  if (!fs::is_directory(folder, error)) return out;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
     if (entry.path().extension() != ".json") continue;
     const std::string prior = entry.path().stem().string();
@@ -110,33 +101,25 @@ Pictures load_pictures(const fs::path& given, const Catalog& catalog) {
 }
 
 absl::StatusOr<std::vector<PaperClaims>> load_claims() {
-  std::vector<fs::path> places = {executable_folder() / ".." / "share" / "locus" / "claims.json",
-                                  fs::path(LOCUS_SOURCE_ROOT) / "claims" / "claims.json"};
-  if (const fs::path named = from_environment("LOCUS_CLAIMS"); !named.empty()) places = {named};
-  for (const fs::path& place : places) {
-    std::ifstream in(place, std::ios::binary);
-    if (!in.is_open()) continue;
-    const Json document =
-        Json::parse(std::string(std::istreambuf_iterator<char>(in), {}), nullptr, /*allow_exceptions=*/false);
-    auto claims = parse_claims(document);
-    if (claims.ok()) return claims;
-    return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
-                      "the claims " + place.string() + " cannot be read: " + std::string(claims.status().message()) +
-                          "; regenerate them with `make docs`",
-                      "", {{"path", place.string()}});
-  }
-  return std::vector<PaperClaims>();
+  const fs::path named = from_environment("LOCUS_CLAIMS");
+  const fs::path place = named.empty() ? share_folder() / "claims.json" : named;
+  std::ifstream in(place, std::ios::binary);
+  if (!in.is_open()) return std::vector<PaperClaims>();
+  const Json document =
+      Json::parse(std::string(std::istreambuf_iterator<char>(in), {}), nullptr, /*allow_exceptions=*/false);
+  auto claims = parse_claims(document);
+  if (claims.ok()) return claims;
+  return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
+                    "the claims " + place.string() + " cannot be read: " + std::string(claims.status().message()) +
+                        "; regenerate them with `make docs`",
+                    "", {{"path", place.string()}});
 }
 
 fs::path find_dashboard(const fs::path& given) {
   if (!given.empty()) return given;
-  const fs::path beside = executable_folder() / "..";
-  for (const fs::path& place :
-       {beside / "web", beside / "share" / "locus" / "web", fs::path(LOCUS_SOURCE_ROOT) / "web" / "dist"}) {
-    std::error_code error;
-    if (fs::is_regular_file(place / "index.html", error)) return place.lexically_normal();
-  }
-  return {};
+  const fs::path place = share_folder() / "web";
+  std::error_code error;
+  return fs::is_regular_file(place / "index.html", error) ? place.lexically_normal() : fs::path();
 }
 
 }  // namespace locus::server

@@ -1,5 +1,6 @@
-// A database that an earlier release wrote, with the demonstration finished in it, is what it was: nothing of it is to
-// be run again, and its tables show the numbers that the release itself showed.
+// A database that a release wrote, with a demonstration finished in it, is what it was: nothing of it is to be run
+// again, and its tables show the numbers that the release itself showed. Of 6 it is the whole demonstration, of 10 the
+// small one (`locus demo --small`).
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -55,7 +56,7 @@ TEST_P(FormerDatabase, IsWholeAndOfTodaysSchema) {
   const auto report = store_->check();
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_TRUE(report->problems.empty()) << report->problems.front();
-  EXPECT_GT(report->schema_version, GetParam());
+  EXPECT_GE(report->schema_version, GetParam());
 }
 
 TEST_P(FormerDatabase, PlansAsAllDoneWithTheCatalogOfToday) {
@@ -126,7 +127,7 @@ TEST_P(FormerDatabase, ShowsTheTableThatItsReleaseShowed) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(OfSchema, FormerDatabase, ::testing::Values(6),
+INSTANTIATE_TEST_SUITE_P(OfSchema, FormerDatabase, ::testing::Values(6, 10),
                          [](const auto& schema) { return std::to_string(schema.param); });
 
 }  // namespace

@@ -290,4 +290,4 @@ def test_no_document_installs_a_strangers_package() -> None:
             head, found, tail = line.partition("pip install")
             name = tail.split("`")[0].strip(" '\"")
             assert not found or not name.startswith("locus") or ".whl" in name, f"{path}: {line}"
-    assert 'name = "locus-vit"' in (ROOT / "clients/python/pyproject.toml").read_text()
+    assert 'name = "locus-vit-client"' in (ROOT / "clients/python/pyproject.toml").read_text()

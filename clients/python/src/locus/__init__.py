@@ -6,6 +6,7 @@
     experiment.leaderboard().to_pandas()
 """
 
+from locus._version import __version__
 from locus.catalog import Catalog, CatalogItem, Option
 from locus.claims import Claim, ClaimMatch, Claims, ClaimSummary
 from locus.client import Client, connect
@@ -65,8 +66,8 @@ from locus.trials import (
 from locus.trust import Identity
 from locus.workers import HeldData, RunningAttempt, Server, Slot, Worker
 
-__version__ = "0.1.0"
 __all__ = [
+    "__version__",
     "Aborted",
     "AlreadyExists",
     "Artifact",

@@ -5,6 +5,7 @@
 
     from locus.interchange.tensorboard import write_tensorboard
     from locus.interchange.mlflow import write_mlflow
+    from locus.interchange.models import write_model     # a trained model for timm, with a card
 
 Everything is read from the experiment's export (docs/formats/export.md); nothing is computed here, and nothing is
 averaged over seeds.

@@ -19,7 +19,7 @@ class NevergradSearch(ExternalSearch):
 
     def __init__(self, search: Searchable, optimizer: str = "OnePlusOne", budget: int | None = None) -> None:
         super().__init__(search)
-        self._nevergrad = wanted("nevergrad", "NevergradSearch", "install the client as locus-vit[nevergrad]")
+        self._nevergrad = wanted("nevergrad", "NevergradSearch", "install the wheel with [nevergrad]")
         registry = self._nevergrad.optimizers.registry
         if optimizer not in registry:
             refuse(f"Nevergrad has no optimizer {optimizer!r}; see nevergrad.optimizers.registry", "optimizer")

@@ -20,7 +20,7 @@ class OptunaSearch(ExternalSearch):
 
     def __init__(self, search: Searchable, sampler: Callable[[int], Any] | None = None) -> None:
         super().__init__(search)
-        self._optuna = wanted("optuna", "OptunaSearch", "install the client as locus-vit[optuna]")
+        self._optuna = wanted("optuna", "OptunaSearch", "install the wheel with [optuna]")
         self._sampler = sampler or (lambda seed: self._optuna.samplers.TPESampler(seed=seed))
         self.proposer = f"optuna {self._optuna.__version__} {type(self._sampler(0)).__name__}"
 
