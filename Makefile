@@ -9,8 +9,8 @@ CYCLES ?= 200
 SEED ?= 1
 SECONDS ?= 60
 .DEFAULT_GOAL := help
-.PHONY: help demo gpu artifacts kernels priors vtab dense test processors papers hosts search bench peers chaos fuzz sanitize drill lint \
-  build python interchange wheel wheel-check deb deb-check docs web sbom offline setup clean
+.PHONY: help demo gpu artifacts kernels priors vtab dense test processors papers hosts search bench peers chaos exposed fuzz guesses sanitize threads drill \
+  lint build python interchange wheel wheel-check deb deb-check docs web sbom offline setup clean
 
 help: ## say what there is
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -55,11 +55,22 @@ processors: ## the C++ tests as processors without AVX-512 and without AVX2 run 
 	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build all
 	@BUILD=$(BUILD) JOBS=$(JOBS) tools/processors
 
-chaos: ## 200 kills of trainers, workers and server, stopped and doubled workers, cut, silent, late and doubling networks, and as many kills under searches; nothing may be lost (CYCLES=n, SEED=n)
+chaos: ## 200 kills of trainers, workers and server, stopped and doubled workers, cut, silent, late and doubling networks, clocks set wrong, as many kills under searches, and certificates that change; nothing may be lost (CYCLES=n, SEED=n)
 	@tools/setup test
 	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build locus locus-trainer locus_chaos
-	@$(BUILD)/tests/locus_chaos --long --network --cycles $(CYCLES) --seed $(SEED) --bin $(BUILD)/bin --spec examples/fashion-mnist-priors.yaml --work build/chaos
+	@$(BUILD)/tests/locus_chaos --long --network --clocks $(BUILD)/tests/liblocus_wrong_clock.so --cycles $(CYCLES) --seed $(SEED) --bin $(BUILD)/bin --spec examples/fashion-mnist-priors.yaml --work build/chaos
 	@$(BUILD)/tests/locus_chaos --cycles $(CYCLES) --seed $(SEED) --bin $(BUILD)/bin --search tests/chaos/search.yaml --work build/chaos-search
+	@$(BUILD)/tests/locus_chaos --cycles $$(($(CYCLES) / 10 + 4)) --seed $(SEED) --bin $(BUILD)/bin --tls tests/chaos/matrix.yaml --work build/chaos-tls
+
+exposed: ## a server on an address of its own with TLS, another machine that enrolls and trains, and everybody who is refused, with the real programs; needs root, makes a network namespace; a minute
+	@tools/setup test
+	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build locus locus-trainer
+	@BUILD=$(BUILD) tools/exposed
+
+guesses: ## whether the time of an answer tells a guesser anything, and whether one caller's flood delays another; a minute on an idle machine
+	@tools/setup test
+	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build guesses_bench
+	@$(BUILD)/bin/guesses_bench
 
 artifacts: ## the contract of artifact stores against an S3 server from the Python package index; a minute
 	@tools/setup test
@@ -73,6 +84,10 @@ fuzz: ## libFuzzer on every reader of outside bytes under address and undefined-
 sanitize: ## the C++ tests of everything but the engine under address and undefined-behavior sanitizers; long
 	@tools/setup fuzz
 	@JOBS=$(JOBS) tools/fuzz --tests
+
+threads: ## the C++ tests of everything but the engine under the thread sanitizer; CONTRIBUTING.md says which reports count; long
+	@tools/setup test
+	@JOBS=$(JOBS) tools/threads $(ARGS)
 
 papers: ## run the papers' specifications for a few steps on scenes in the formats of their data sets; minutes
 	@tools/setup test

@@ -101,7 +101,7 @@ void add_server_options(Command& command, ServerChoice& choice) {
       ->envname("LOCUS_SERVER");
   command
       .add_option("--profile", choice.profile,
-                  "Server and certificate that `locus login` keeps under this name (default: the configuration file's)")
+                  "Server and credential that `locus login` keeps under this name (default: the configuration file's)")
       ->type_name("NAME")
       ->envname("LOCUS_PROFILE");
   add_json_option(command, choice.json);
@@ -144,7 +144,7 @@ absl::StatusOr<Destination> destination(const ServerChoice& choice) {
   const std::string profile = choice.profile.empty() && choice.server.empty() ? settings.profile : choice.profile;
   if (profile.empty()) {
     const std::string& other = settings.server.empty() ? kDefaultServer : settings.server;
-    return Destination{choice.server.empty() ? other : choice.server, {}};
+    return Destination{choice.server.empty() ? other : choice.server};
   }
   LOCUS_ASSIGN_OR_RETURN(const auto folder, profile_folder(profile));
   const auto enrolled = read_enrollment(folder);
@@ -154,7 +154,9 @@ absl::StatusOr<Destination> destination(const ServerChoice& choice) {
                           "; make it with `locus login TOKEN --profile " + profile + "`",
                       "profile", {{"name", profile}});
   }
-  return Destination{choice.server.empty() ? enrolled->server : choice.server, tls_in(folder)};
+  const std::string& address = choice.server.empty() ? enrolled->server : choice.server;
+  if (!enrolled->token.empty()) return Destination{.address = address, .token = enrolled->token};
+  return Destination{.address = address, .tls = tls_in(folder)};
 }
 
 namespace {
@@ -172,7 +174,7 @@ void renew_in_time(Client& client, const ClientTls& tls) {
 int ask_server(const ServerChoice& choice, const std::function<absl::StatusOr<int>(Client&)>& body) {
   const auto answer = [&]() -> absl::StatusOr<int> {
     LOCUS_ASSIGN_OR_RETURN(const Destination to, destination(choice));
-    LOCUS_ASSIGN_OR_RETURN(const auto client, Client::connect(to.address, {.tls = to.tls}));
+    LOCUS_ASSIGN_OR_RETURN(const auto client, Client::connect(to.address, to.options()));
     const auto out = body(*client);
     if (out.ok()) renew_in_time(*client, to.tls);
     return out;

@@ -47,10 +47,14 @@ void add_spec_options(Command& command, SpecChoice& choice);
 // Reads the file, applies the changes and names weights by their digests (SpecFile::name_weights).
 absl::StatusOr<SpecFile> read_spec(const SpecChoice& choice);
 
-// Whom to ask, and with what certificate.
+// Whom to ask, and what to show them.
 struct Destination {
-  std::string address;  // HOST:PORT
-  ClientTls tls;        // plain without a profile
+  std::string address;     // HOST:PORT
+  ClientTls tls = {};      // plain without a profile
+  std::string token = {};  // of a profile without a certificate
+
+  bool signed_in() const { return tls.wanted() || !token.empty(); }
+  ClientOptions options() const { return {.tls = tls, .token = token}; }
 };
 // NOT_FOUND for a profile that is not there.
 absl::StatusOr<Destination> destination(const ServerChoice& choice);

@@ -3,6 +3,7 @@
 
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
+#include <grpcpp/support/client_interceptor.h>
 
 #include "client/impl.h"
 #include "core/base/error.h"
@@ -43,6 +44,46 @@ grpc::ChannelArguments channel_arguments() {
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetMaxReceiveMessageSize(static_cast<int>(kMessageBytes));
   return arguments;
+}
+
+bool on_this_machine(const std::string& address) {
+  const std::string host = address.substr(0, address.rfind(':'));
+  return host == "localhost" || host == "[::1]" || host.starts_with("127.");
+}
+
+// Puts the token beside every call. Credentials of gRPC would do so over TLS alone.
+class ShowToken final : public grpc::experimental::Interceptor {
+ public:
+  explicit ShowToken(const std::string& token) : token_(token) {}
+  void Intercept(grpc::experimental::InterceptorBatchMethods* step) override {
+    if (step->QueryInterceptionHookPoint(grpc::experimental::InterceptionHookPoints::PRE_SEND_INITIAL_METADATA))
+      step->GetSendInitialMetadata()->emplace("authorization", "Bearer " + token_);
+    step->Proceed();
+  }
+
+ private:
+  const std::string& token_;
+};
+
+class ShowTokens final : public grpc::experimental::ClientInterceptorFactoryInterface {
+ public:
+  explicit ShowTokens(std::string token) : token_(std::move(token)) {}
+  grpc::experimental::Interceptor* CreateClientInterceptor(grpc::experimental::ClientRpcInfo*) override {
+    return new ShowToken(token_);  // gRPC deletes it with the call, and this with the channel
+  }
+
+ private:
+  const std::string token_;
+};
+
+std::shared_ptr<grpc::Channel> channel_to(const std::string& address,
+                                          const std::shared_ptr<grpc::ChannelCredentials>& credentials,
+                                          const std::string& token) {
+  if (token.empty()) return grpc::CreateCustomChannel(address, credentials, channel_arguments());
+  std::vector<std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>> interceptors;
+  interceptors.push_back(std::make_unique<ShowTokens>(token));
+  return grpc::experimental::CreateCustomChannelWithInterceptors(address, credentials, channel_arguments(),
+                                                                 std::move(interceptors));
 }
 
 }  // namespace
@@ -122,8 +163,14 @@ absl::StatusOr<std::unique_ptr<Client>> Client::connect(const std::string& addre
                       "\"" + address + "\" is not an address: write HOST:PORT, such as 127.0.0.1:7171", "server",
                       {{"address", address}});
   }
+  if (!options.token.empty() && !options.tls.wanted() && !on_this_machine(address)) {
+    return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
+                      "a token would go to " + address +
+                          " in the clear: have that server speak TLS, and log in there with an invitation",
+                      "server", {{"address", address}});
+  }
   LOCUS_ASSIGN_OR_RETURN(const auto credentials, channel_credentials(options.tls));
-  auto channel = grpc::CreateCustomChannel(address, credentials, channel_arguments());
+  auto channel = channel_to(address, credentials, options.token);
   return std::unique_ptr<Client>(new Client(std::make_unique<Impl>(address, std::move(options), std::move(channel))));
 }
 

@@ -39,7 +39,8 @@ struct ClientOptions {
   // jitter. Every call of the service is idempotent or carries a request id, so repeating one is safe. Zero:
   // one try.
   std::chrono::microseconds patience = std::chrono::seconds(1);
-  ClientTls tls = {};  // plain without
+  ClientTls tls = {};      // plain without
+  std::string token = {};  // shown with every call; plain, it is shown to this machine alone
 };
 
 // What a backup holds.
@@ -54,7 +55,7 @@ struct BackupSummary {
 class Client {
  public:
   // Makes a client without connecting: the first call does. INVALID_ARGUMENT unless `address` is HOST:PORT and the
-  // files of TLS are in order.
+  // files of TLS are in order, and for a token that would leave this machine in the clear.
   static absl::StatusOr<std::unique_ptr<Client>> connect(const std::string& address, ClientOptions options = {});
   ~Client();
 

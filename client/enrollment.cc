@@ -48,6 +48,19 @@ absl::Status keep_certificate(const fs::path& folder, const std::string& certifi
   return write_file_durably(files.certificate, certificate);
 }
 
+absl::Status make_private(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (!error) fs::permissions(folder, fs::perms::owner_all, error);
+  return error ? file_error("cannot make", folder, error.value()) : absl::OkStatus();
+}
+
+absl::Status keep_about(const fs::path& folder, const Enrollment& enrolled) {
+  Json about = {{"server", enrolled.server}, {"role", enrolled.role}, {"name", enrolled.name}};
+  if (!enrolled.token.empty()) about["token"] = enrolled.token;
+  return write_file_durably(folder / kAbout, about.dump() + "\n", 0600);
+}
+
 }  // namespace
 
 absl::StatusOr<Enrollment> enroll(const std::string& url, const std::string& token, const fs::path& folder) {
@@ -69,14 +82,27 @@ absl::StatusOr<Enrollment> enroll(const std::string& url, const std::string& tok
   const bool v6 = address.host.find(':') != std::string::npos;
   const Enrollment out{(v6 ? "[" + address.host + "]" : address.host) + ":" + std::to_string(got.value("grpc_port", 0)),
                        got.value("role", ""), got.value("name", "")};
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (!error) fs::permissions(folder, fs::perms::owner_all, error);
-  if (error) return file_error("cannot make", folder, error.value());
+  LOCUS_RETURN_IF_ERROR(make_private(folder));
   LOCUS_RETURN_IF_ERROR(write_file_durably(tls_in(folder).key, key.pem(), 0600));
   LOCUS_RETURN_IF_ERROR(keep_certificate(folder, got.value("certificate", ""), got.value("authorities", "")));
-  const Json about = {{"server", out.server}, {"role", out.role}, {"name", out.name}};
-  LOCUS_RETURN_IF_ERROR(write_file_durably(folder / kAbout, about.dump() + "\n"));
+  LOCUS_RETURN_IF_ERROR(keep_about(folder, out));
+  return out;
+}
+
+absl::StatusOr<Enrollment> keep_token(const std::string& address, const std::string& token, const fs::path& folder) {
+  LOCUS_ASSIGN_OR_RETURN(const auto client, Client::connect(address, {.token = token}));
+  LOCUS_ASSIGN_OR_RETURN(const v1::Identity who, client->who_am_i());
+  if (who.via() != "token") {
+    return make_error(absl::StatusCode::kUnauthenticated, ErrorReason::kNotAuthenticated,
+                      who.asked() ? "the token is not known at " + address + ", or not in force any more"
+                                  : "the server at " + address + " asks nobody who they are: no login is needed");
+  }
+  const Enrollment out{address, who.role(), who.name(), token};
+  LOCUS_RETURN_IF_ERROR(make_private(folder));
+  std::error_code ignored;  // of a login before
+  const ClientTls former = tls_in(folder);
+  for (const fs::path& file : {former.key, former.certificate, former.authority}) fs::remove(file, ignored);
+  LOCUS_RETURN_IF_ERROR(keep_about(folder, out));
   return out;
 }
 
@@ -87,7 +113,8 @@ absl::StatusOr<Enrollment> read_enrollment(const fs::path& folder) {
     return make_error(absl::StatusCode::kNotFound, ErrorReason::kCertificateInvalid,
                       (folder / kAbout).string() + " is broken; enroll again");
   }
-  return Enrollment{about.value("server", ""), about.value("role", ""), about.value("name", "")};
+  return Enrollment{about.value("server", ""), about.value("role", ""), about.value("name", ""),
+                    about.value("token", "")};
 }
 
 absl::StatusOr<bool> renewal_due(const ClientTls& tls, std::int64_t now) {

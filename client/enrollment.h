@@ -12,10 +12,11 @@ namespace locus {
 
 class Client;
 
-// What a folder of enrollment holds beside the files of tls_in().
+// What a folder of enrollment holds beside the files of tls_in(), which are not there with a token.
 struct Enrollment {
   std::string server;  // HOST:PORT of gRPC
   std::string role, name;
+  std::string token = {};  // shown instead of a certificate, to a server on this machine
 };
 
 // Trades the token of an invitation for a certificate: makes a key, asks the server at `url` (https://HOST:PORT) and puts
@@ -24,6 +25,11 @@ struct Enrollment {
 // server is not the token's; else what the server says. Blocks, some seconds at most.
 absl::StatusOr<Enrollment> enroll(const std::string& url, const std::string& token,
                                   const std::filesystem::path& folder);
+
+// Asks the server at `address` (HOST:PORT of gRPC, on this machine) whose the token is, and puts that, token and address into
+// `folder`, readable by its user alone. UNAUTHENTICATED for a token that is not in force there. Blocks.
+absl::StatusOr<Enrollment> keep_token(const std::string& address, const std::string& token,
+                                      const std::filesystem::path& folder);
 
 // What `folder` was enrolled as. NOT_FOUND (CERTIFICATE_INVALID) when it was not.
 absl::StatusOr<Enrollment> read_enrollment(const std::filesystem::path& folder);

@@ -52,4 +52,9 @@ inline constexpr std::chrono::microseconds kSessionIdle = 12h;  // a session end
 inline constexpr std::chrono::microseconds kSessionMost = std::chrono::hours(24 * 7);  // or after its login
 inline constexpr std::chrono::microseconds kAuditKept = std::chrono::hours(24 * 400);
 
+// What one caller may have under way at a time.
+inline constexpr int kStreamsAtATime = 16;  // of events, of points
+inline constexpr int kCopiesAtATime = 4;    // exports and backups
+inline constexpr int kUploadsAtATime = 2;
+
 }  // namespace locus

@@ -2,29 +2,17 @@
 #include <algorithm>
 #include <map>
 
-#include "cli/command.h"
+#include "cli/admin.h"
 #include "cli/render/certificates.h"
 #include "core/base/error.h"
 #include "server/app/authority_folder.h"
 
 namespace locus {
-namespace {
-
-struct AdminChoice {
-  ServerChoice server;
-  std::string action;
-  std::vector<std::string> words;
-  std::vector<std::string> labels;
-  std::string account, ttl = "1h";
-  std::filesystem::path data;
-  bool all = false;
-};
 
 absl::Status wrong_words(const std::string& usage) {
   return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument, "write it as `" + usage + "`");
 }
 
-// "90s", "30m", "12h", "7d".
 absl::StatusOr<std::int64_t> seconds_of(const std::string& text) {
   const std::map<char, std::int64_t> units = {{'s', 1}, {'m', 60}, {'h', 3'600}, {'d', 86'400}};
   const auto digits = std::min(text.find_first_not_of("0123456789"), text.size());
@@ -36,13 +24,17 @@ absl::StatusOr<std::int64_t> seconds_of(const std::string& text) {
   return std::stoll(text.substr(0, digits)) * unit->second;
 }
 
+namespace {
+
+constexpr char kInvitationLife[] = "1h";
+
 absl::StatusOr<int> invite(const AdminChoice& choice, Client& client) {
   if (choice.words.size() != 2) return wrong_words("locus admin invite ROLE NAME");
   v1::CreateInvitationRequest request;
   request.set_role(choice.words[0]);
   request.set_name(choice.words[1]);
   request.set_account(choice.account);
-  LOCUS_ASSIGN_OR_RETURN(const std::int64_t ttl, seconds_of(choice.ttl));
+  LOCUS_ASSIGN_OR_RETURN(const std::int64_t ttl, seconds_of(choice.ttl.empty() ? kInvitationLife : choice.ttl));
   request.mutable_ttl()->set_seconds(ttl);
   for (const std::string& label : choice.labels) {
     const std::size_t equals = label.find('=');
@@ -102,50 +94,86 @@ absl::StatusOr<int> authority(const AdminChoice& choice) {
   return kExitDone;
 }
 
+struct AdminAction {
+  const char* name;
+  absl::StatusOr<int> (*run)(const AdminChoice& choice, Client& client);
+};
+constexpr AdminAction kAdminActions[] = {{"invite", invite},
+                                         {"certificates", certificates},
+                                         {"revoke", revoke},
+                                         {"token", admin_token},
+                                         {"audit", admin_audit}};
+constexpr char kAuthorityAction[] = "ca";  // asks no server
+
+std::vector<std::string> action_names() {
+  std::vector<std::string> out;
+  for (const AdminAction& action : kAdminActions) out.emplace_back(action.name);
+  out.emplace_back(kAuthorityAction);
+  return out;
+}
+
 int run(const AdminChoice& choice) {
-  if (choice.action == "ca") {
+  if (choice.action == kAuthorityAction) {
     const auto done = authority(choice);
     return done.ok() ? *done : report_error(done.status(), choice.server.json);
   }
-  return ask_server(choice.server, [&](Client& client) -> absl::StatusOr<int> {
-    if (choice.action == "invite") return invite(choice, client);
-    return choice.action == "revoke" ? revoke(choice, client) : certificates(choice, client);
-  });
+  const auto action = std::find_if(std::begin(kAdminActions), std::end(kAdminActions),
+                                   [&](const AdminAction& one) { return one.name == choice.action; });
+  return ask_server(choice.server, [&](Client& client) { return action->run(choice, client); });
+}
+
+Command::Text admin_text() {
+  return {"admin",
+          kFleetGroup,
+          "Invite machines and people, make tokens, end either, read the audit, change the authority",
+          "A server that others reach lets in who has a certificate. invite prints a token, which `locus worker "
+          "--enroll` and `locus login` trade for one, once. token makes what the dashboard and programs over HTTP "
+          "show instead: it is printed once, the server keeps only its hash, and revoking it ends the sessions that "
+          "began with it. audit shows every call that changed something, every refusal for lack of a role and every "
+          "login; each row holds the digest of the one before it, so that one that was changed or taken away shows. "
+          "ca new makes a new authority beside the present one, in the data folder itself: whatever is renewed from "
+          "then on is signed by it, and once every worker and person has renewed (after 30 days at most), ca retire "
+          "ends the former one. The server sees both within a minute. Only admins may; on a server that asks nobody, "
+          "everyone is one.",
+          {{"locus admin invite worker box-1 --label pool=vision --ttl 1h", "A token for a worker called box-1"},
+           {"locus admin invite viewer ada", "A token for a person who may read"},
+           {"locus admin certificates", "Who has one, and until when"},
+           {"locus admin revoke box-1", "Lets box-1 in no more and ends its calls"},
+           {"locus admin token create submitter ada --account vision",
+            "What ada signs in to the dashboard with; her experiments belong to vision"},
+           {"locus admin token list", "Every token there was, without its secret"},
+           {"locus admin token revoke k3vq7a2m", "End one, by the eight characters after locus_"},
+           {"locus admin audit --json", "The record, a JSON document a row, to keep elsewhere"},
+           {"locus admin audit --verify", "Whether the record is whole"},
+           {"locus admin ca new", "Begins to replace the authority"}}};
 }
 
 }  // namespace
 
 void add_admin(Program& app) {
-  Command& command = add_command(
-      app,
-      {"admin",
-       kFleetGroup,
-       "Invite machines and people, see and revoke their certificates, change the authority",
-       "A server that others reach lets in who has a certificate. invite prints a token, which `locus worker "
-       "--enroll` and `locus login` trade for one, once. ca new makes a new authority beside the present one, in "
-       "the data folder itself: whatever is renewed from then on is signed by it, and once every worker and person "
-       "has renewed (after 30 days at most), ca retire ends the former one. The server sees both within a minute.",
-       {{"locus admin invite worker box-1 --label pool=vision --ttl 1h", "A token for a worker called box-1"},
-        {"locus admin invite viewer ada", "A token for a person who may read"},
-        {"locus admin certificates", "Who has one, and until when"},
-        {"locus admin revoke box-1", "Lets box-1 in no more and ends its calls"},
-        {"locus admin ca new", "Begins to replace the authority"}}});
+  Command& command = add_command(app, admin_text());
   auto choice = std::make_shared<AdminChoice>();
   add_server_options(command, choice->server);
-  command.add_option("action", choice->action, "invite, certificates, revoke or ca")
+  command.add_option("action", choice->action, "invite, certificates, revoke, token, audit or ca")
       ->type_name("")
-      ->one_of({"invite", "certificates", "revoke", "ca"})
+      ->one_of(action_names())
       ->required();
-  command.add_option("words", choice->words, "What the action is about")->type_name("")->expected(0, 2);
+  command.add_option("words", choice->words, "What the action is about")->type_name("")->expected(0, 3);
   command.add_option("--label", choice->labels, "Label of an invited worker (repeatable)")
       ->type_name("KEY=VALUE")
       ->one_value_each();
-  command.add_option("--account", choice->account, "Account of an invited person's experiments (default: the name)")
+  command
+      .add_option("--account", choice->account,
+                  "Account of the experiments of whoever is invited or gets a token (default: the name)")
       ->type_name("NAME");
-  command.add_option("--ttl", choice->ttl, "How long an invitation is good")->type_name("TIME")->show_default();
+  command
+      .add_option("--ttl", choice->ttl,
+                  "How long an invitation (default: 1h) or a token (default: 90d, the most) is good")
+      ->type_name("TIME");
   command.add_option("--data", choice->data, "Folder of the server, for ca (default: ~/.local/share/locus)")
       ->type_name("FOLDER");
   command.add_flag("--all", choice->all, "List certificates that have expired, too");
+  command.add_flag("--verify", choice->verify, "Check the chain of the audit instead of showing its rows");
   command.body = [choice] { return run(*choice); };
 }
 

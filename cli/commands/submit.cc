@@ -19,8 +19,11 @@ struct SubmitOptions {
   bool replace = false, choose_again = false, watch = false;
 };
 
+// Empty where the server knows who calls: then the experiment is of the caller's account.
 absl::StatusOr<std::string> owner_of(const SubmitOptions& options) {
   if (!options.owner.empty()) return options.owner;
+  LOCUS_ASSIGN_OR_RETURN(const Destination to, destination(options.server));
+  if (to.signed_in()) return std::string();
   LOCUS_ASSIGN_OR_RETURN(const Settings settings, read_settings(settings_path()));
   if (!settings.owner.empty()) return settings.owner;
   const char* user = std::getenv("USER");
@@ -94,7 +97,9 @@ void add_submit(Program& app) {
   add_server_options(command, options->server);
   add_spec_options(command, options->spec);
   command
-      .add_option("--owner", options->owner, "Whose experiment it is (default: the configuration file's, else USER)")
+      .add_option("--owner", options->owner,
+                  "Whose experiment it is (default: with a profile your account's, else the configuration file's, else "
+                  "USER)")
       ->type_name("NAME");
   command.add_flag("--replace", options->replace,
                    "Allow a changed specification to drop trials from the experiment of this name");

@@ -9,7 +9,8 @@ int run(const ServerChoice& choice) {
   const auto to = destination(choice);
   if (!to.ok()) return report_error(to.status(), choice.json);
   const auto server = [&]() -> absl::StatusOr<v1::Server> {
-    LOCUS_ASSIGN_OR_RETURN(const auto client, Client::connect(to->address, {.patience = {}, .tls = to->tls}));
+    LOCUS_ASSIGN_OR_RETURN(const auto client,
+                           Client::connect(to->address, {.patience = {}, .tls = to->tls, .token = to->token}));
     return client->get_server();
   }();
   // A server that cannot be reached is no mistake of the question; any other answer is.

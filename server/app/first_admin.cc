@@ -38,16 +38,12 @@ absl::Status write_privately(const std::filesystem::path& file, const std::strin
       {{"file", file.string()}});
 }
 
-}  // namespace
-
-absl::Status provide_first_admin(Store& store, Clock& clock, const std::filesystem::path& data) {
-  if (data.empty()) return absl::OkStatus();
-  const Microseconds now = clock.wall();
+// Whether there was need of one. The file comes first: a token in force that nobody has would lock everybody out.
+absl::StatusOr<bool> leave_token(Store& store, Microseconds now, const std::filesystem::path& file) {
   LOCUS_ASSIGN_OR_RETURN(const auto tokens, store.identity().tokens());
   LOCUS_ASSIGN_OR_RETURN(const auto certificates, store.identity().certificates());
-  if (any_admin(tokens, now) || any_admin(certificates, now)) return absl::OkStatus();
+  if (any_admin(tokens, now) || any_admin(certificates, now)) return false;
   const TokenText token = new_token();
-  const std::filesystem::path file = data / "first-admin-token";
   LOCUS_RETURN_IF_ERROR(write_privately(file, token.text() + "\n"));
   const TokenRow row{.id = token.id,
                      .secret_hash = hash_of_secret(token.secret),
@@ -58,7 +54,28 @@ absl::Status provide_first_admin(Store& store, Clock& clock, const std::filesyst
       PutPrincipal{{.name = kFirstAdmin, .account = kFirstAdmin}}, PutToken{row},
       AppendAudit{audit_row(local_principal(), "first-admin", "tokens/" + token.id, absl::OkStatus())}};
   LOCUS_RETURN_IF_ERROR(store.apply(changes, now));
-  log_info("the token of the first administrator is in {}: make others with it, then revoke it", file.string());
+  return true;
+}
+
+absl::StatusOr<bool> leave_invitation(const std::function<absl::StatusOr<std::string>()>& invite,
+                                      const std::filesystem::path& file) {
+  LOCUS_ASSIGN_OR_RETURN(const std::string text, invite());
+  if (text.empty()) return false;
+  LOCUS_RETURN_IF_ERROR(write_privately(file, text + "\n"));
+  return true;
+}
+
+}  // namespace
+
+absl::Status provide_first_admin(Store& store, Clock& clock, const std::filesystem::path& data,
+                                 const std::function<absl::StatusOr<std::string>()>& invite) {
+  if (data.empty()) return absl::OkStatus();
+  const std::filesystem::path file = data / "first-admin-token";
+  LOCUS_ASSIGN_OR_RETURN(const bool left,
+                         invite ? leave_invitation(invite, file) : leave_token(store, clock.wall(), file));
+  if (!left) return absl::OkStatus();
+  log_info("nobody can administrate yet: {}locus login $(cat {}) --server {}", invite ? "within a day, " : "",
+           file.string(), invite ? "https://HOST:PORT" : "HOST:PORT");
   return absl::OkStatus();
 }
 

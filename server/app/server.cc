@@ -9,7 +9,6 @@
 #include <mutex>
 
 #include "core/base/error.h"
-#include "core/base/file.h"
 #include "core/certificates/certificate.h"
 #include "core/limits.h"
 #include "core/log/log.h"
@@ -234,13 +233,11 @@ class Server::Running {
     return require_loopback(grpc, "--grpc-address, as long as --tls-ca names no authority for clients,");
   }
 
-  absl::Status invite_first_admin() {
-    LOCUS_ASSIGN_OR_RETURN(const std::string token, api_->invite_first_admin());
-    if (token.empty()) return absl::OkStatus();
-    const auto file = data_ / "tls" / "first.token";
-    LOCUS_RETURN_IF_ERROR(replace_file(file, token + "\n", 0600));
-    log_info("nobody can administrate yet: within a day, locus login $(cat {}) --server https://...", file.string());
-    return absl::OkStatus();
+  absl::Status provide_administrator() {
+    if (!gate_of_calls_->asks()) return absl::OkStatus();
+    std::function<absl::StatusOr<std::string>()> invite;
+    if (keeper_ && keeper_->authority().ok()) invite = [this] { return api_->invite_first_admin(); };
+    return provide_first_admin(*parts_.store, *parts_.clock, data_, invite);
   }
 
   void show_certificates(HttpContext& context) {
@@ -290,13 +287,12 @@ class Server::Running {
         data_.empty() ? std::filesystem::path() : data_ / "pictures", options.data_root);
     gate_of_calls_ = std::make_unique<Gate>(*parts_.store, *parts_.clock, options.authenticate || keeper_);
     if (options.tls.external_authority) gate_of_calls_->credentials().take_foreign_certificates();
-    if (gate_of_calls_->asks()) LOCUS_RETURN_IF_ERROR(provide_first_admin(*parts_.store, *parts_.clock, data_));
     api_ = std::make_unique<Api>(
         Api::Parts{*parts_.store, *parts_.artifacts, parts_.catalog, parts_.pictures, *coordinator_, *maintenance_,
                    *purger_, disk_, *parts_.clock, parts_.claims, *desk_, *searches_, *gate_of_calls_,
                    EnrollmentParts{keeper_.get(), [this](const std::string& serial) { calls_.end(serial); }}},
         LOCUS_VERSION);
-    if (keeper_) LOCUS_RETURN_IF_ERROR(invite_first_admin());
+    LOCUS_RETURN_IF_ERROR(provide_administrator());
     routes_ = std::make_unique<Routes>(api_.get());
     return absl::OkStatus();
   }

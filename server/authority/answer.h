@@ -21,6 +21,21 @@ auto answer_call(Gate& gate, const RpcRule& rule, Principal who, const google::p
   return answer;
 }
 
+// As answer_call, for an answer that is taken piece by piece from a function: it is counted as under way until that
+// function is let go of.
+template <class Function>
+auto answer_pieces(Gate& gate, const RpcRule& rule, Principal who, const google::protobuf::Message& request,
+                   Function function) -> std::invoke_result_t<Function, const Caller&> {
+  using Pieces = std::invoke_result_t<Function, const Caller&>;
+  return answer_call(gate, rule, std::move(who), request, [&](const Caller& caller) -> Pieces {
+    absl::StatusOr<HeldPlace> place = gate.hold(caller.principal, rule);
+    if (!place.ok()) return place.status();
+    Pieces source = function(caller);
+    if (!source.ok()) return source.status();
+    return typename Pieces::value_type([place = *std::move(place), source = *std::move(source)] { return source(); });
+  });
+}
+
 // A function of Api takes its request, and where it changes something its caller, too.
 template <class Api, class Request, class Response>
 absl::StatusOr<Response> ask(Api& api, absl::StatusOr<Response> (Api::*function)(const Request&),

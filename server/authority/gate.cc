@@ -9,6 +9,9 @@ namespace {
 
 constexpr std::int64_t kRecordedOf = 100;  // of the refusals beyond the limit, one of so many is kept
 
+// By what a caller's calls are counted.
+std::string counted_as(const Principal& who) { return who.name.empty() ? "from " + who.address : who.name; }
+
 }  // namespace
 
 void Gate::record(const Caller* caller, const Principal& who, const RpcRule& rule, const absl::Status& refused) {
@@ -21,6 +24,10 @@ void Gate::record(const Caller* caller, const Principal& who, const RpcRule& rul
       caller != nullptr ? caller->row(refused) : AppendAudit{audit_row(who, std::string(rule.rpc), "", refused)};
   if (const absl::Status kept = store_.apply({&row, 1}, clock_.wall()); !kept.ok())
     log_warning("the audit of a refusal: {}", std::string(kept.message()));
+}
+
+void Gate::note_refusal(const Caller& caller, const absl::Status& refused) {
+  if (!unasked(caller.principal)) record(&caller, caller.principal, caller.rule, refused);
 }
 
 absl::Status Gate::permit(const Principal& who, const RpcRule& rule) {
@@ -41,11 +48,16 @@ absl::Status Gate::permit(const Principal& who, const RpcRule& rule) {
 
 absl::Status Gate::limit(const Principal& who, const RpcRule& rule) {
   if (unasked(who)) return absl::OkStatus();
-  const std::string key = who.name.empty() ? "from " + who.address : who.name;
+  const std::string key = counted_as(who);
   absl::MutexLock lock(&mutex_);
   const Microseconds wait = (rule.changes() ? writes_ : reads_).take(key, clock_.steady());
   if (wait == 0) return absl::OkStatus();
   return too_often("'" + key + "' calls more often than one caller may", wait);
+}
+
+absl::StatusOr<HeldPlace> Gate::hold(const Principal& who, const RpcRule& rule) {
+  if (unasked(who)) return HeldPlace();
+  return places_.take(counted_as(who), rule);
 }
 
 absl::Status Gate::admit(const Caller& caller, const google::protobuf::Message& request) {

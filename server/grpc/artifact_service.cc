@@ -78,6 +78,7 @@ class Upload final : public grpc::ServerReadReactor<v1::UploadArtifactRequest> {
         doors_.admit(Caller(who_, LOCUS_RULE_OF(ArtifactService, UploadArtifact), request_), request_));
     LOCUS_RETURN_IF_ERROR(place_.status());
     if (entered_) return invalid("header", "a second header came; an upload has one, before its chunks");
+    LOCUS_ASSIGN_OR_RETURN(own_place_, doors_.hold(who_, LOCUS_RULE_OF(ArtifactService, UploadArtifact)));
     if (header.bytes() < 0 || header.bytes() > kArtifactBytes) {
       return invalid("header.bytes", "an artifact has 0 to " + std::to_string(kArtifactBytes) + " bytes, not " +
                                          std::to_string(header.bytes()));
@@ -137,6 +138,7 @@ class Upload final : public grpc::ServerReadReactor<v1::UploadArtifactRequest> {
   const Place place_;
   Gate& doors_;
   const Principal who_;
+  HeldPlace own_place_;   // among its caller's
   bool entered_ = false;  // the gate of artifacts
   v1::UploadArtifactResponse* const response_;
   v1::UploadArtifactRequest request_;

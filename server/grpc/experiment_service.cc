@@ -18,10 +18,15 @@ class EventStream final : public grpc::ServerWriteReactor<v1::WatchEventsRespons
    public:
     explicit Link(EventStream* stream) : stream_(stream) {}
     void fail(const absl::Status& status) { failed(status); }
+    void keep(HeldPlace place) {
+      absl::MutexLock lock(&mutex_);
+      if (stream_ != nullptr) place_ = std::move(place);
+    }
     void unlink() {
       close();
       absl::MutexLock lock(&mutex_);
       stream_ = nullptr;
+      place_.reset();
     }
 
    protected:
@@ -37,6 +42,7 @@ class EventStream final : public grpc::ServerWriteReactor<v1::WatchEventsRespons
    private:
     absl::Mutex mutex_;
     EventStream* stream_ ABSL_GUARDED_BY(mutex_);
+    HeldPlace place_ ABSL_GUARDED_BY(mutex_);  // among what its caller has under way
   };
 
   std::shared_ptr<Link> link() const { return link_; }
@@ -100,8 +106,11 @@ grpc::ServerWriteReactor<v1::WatchEventsResponse>* ExperimentService::WatchEvent
       pool_.try_post([this, link = stream->link(), request = *request, who = principal_of(api_.gate(), *context)] {
         const Caller caller(who, LOCUS_RULE_OF(ExperimentService, WatchEvents), request);
         absl::Status status = api_.gate().admit(caller, request);
+        absl::StatusOr<HeldPlace> place;
+        if (status.ok()) status = (place = api_.gate().hold(who, caller.rule)).status();
         if (status.ok()) status = api_.check_watch(request.cursor(), request.experiment());
         if (!status.ok()) return link->fail(status);
+        link->keep(*std::move(place));
         link->start(feed_, request.cursor(), request.experiment());
       });
   if (!taken) stream->finish(to_grpc_status(busy_error()));

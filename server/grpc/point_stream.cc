@@ -37,6 +37,12 @@ PointStream::PointStream(Gate& gate, Store& store, Coordinator& coordinator, con
       clock_(clock),
       streams_(streams),
       context_(context) {
+  auto place = gate_.hold(who_, LOCUS_RULE_OF(WorkerService, ReportPoints));
+  if (!place.ok()) {
+    Finish(to_grpc_status(place.status()));
+    return;
+  }
+  place_ = *std::move(place);
   if (streams_.add(context_)) {
     StartRead(&request_);
     return;

@@ -53,6 +53,7 @@ class PointStream final : public grpc::ServerBidiReactor<v1::ReportPointsRequest
   WorkPool& pool_;
   Clock& clock_;
   PointStreams& streams_;
+  HeldPlace place_;
   grpc::CallbackServerContext* const context_;
   v1::ReportPointsRequest request_;
   v1::ReportPointsResponse response_;

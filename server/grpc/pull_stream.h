@@ -56,8 +56,8 @@ template <class Message, class Request, class Function>
 PullStream<Message>* serve_stream(Api& api, const RpcRule& rule, WorkPool& pool, grpc::CallbackServerContext* context,
                                   const Request* request, Function function) {
   auto open = [&api, &rule, function, request = *request, who = principal_of(api.gate(), *context)] {
-    return answer_call(api.gate(), rule, who, request,
-                       [&](const Caller& caller) { return ask(api, function, request, caller); });
+    return answer_pieces(api.gate(), rule, who, request,
+                         [&](const Caller& caller) { return ask(api, function, request, caller); });
   };
   return new PullStream<Message>(pool, std::move(open));  // deletes itself in OnDone
 }

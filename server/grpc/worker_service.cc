@@ -146,14 +146,19 @@ LOCUS_CALLS_OF_WorkerService(LOCUS_SERVE_CALL)
                                                             v1::RegisterWorkerResponse* response) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   const Caller caller = LOCUS_CALLER_OF(RegisterWorker);
-  absl::Status status = check(*request);
-  if (status.ok()) status = api_.gate().admit(caller, *request);
+  absl::Status status = api_.gate().admit(caller, *request);
+  if (status.ok()) status = check(*request);
   if (!status.ok()) {
     reactor->Finish(to_grpc_status(status));
     return reactor;
   }
-  const auto answered = [this, reactor, response](const Command& command) {
-    if (const auto* error = std::get_if<ReplyError>(&command)) return reactor->Finish(to_grpc_status(error->status));
+  const auto answered = [this, reactor, response, caller](const Command& command) {
+    if (const auto* error = std::get_if<ReplyError>(&command)) {
+      // Two daemons that show one certificate: somebody may have a copy of it.
+      if (has_reason(error->status, ErrorReason::kWorkerNameTaken))
+        pool_.try_post([this, caller, status = error->status] { api_.gate().note_refusal(caller, status); });
+      return reactor->Finish(to_grpc_status(error->status));
+    }
     *response->mutable_heartbeat() = to_duration(kHeartbeat);
     *response->mutable_fence() = to_duration(kWorkerFence);
     *response->mutable_lease() = to_duration(kLease);

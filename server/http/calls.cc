@@ -36,8 +36,8 @@ Call stream(const std::string& name, const RpcRule& rule, Function function) {
                                  const Message& message) -> absl::StatusOr<PullSource<std::string>> {
     const auto& request = static_cast<const Request&>(message);
     LOCUS_ASSIGN_OR_RETURN(PullSource<Response> source,
-                           answer_call(api.gate(), rule, who, request,
-                                       [&](const Caller& caller) { return ask(api, function, request, caller); }));
+                           answer_pieces(api.gate(), rule, who, request,
+                                         [&](const Caller& caller) { return ask(api, function, request, caller); }));
     return PullSource<std::string>([source = std::move(source)]() -> absl::StatusOr<std::optional<std::string>> {
       LOCUS_ASSIGN_OR_RETURN(std::optional<Response> chunk, source());
       if (!chunk) return std::optional<std::string>();

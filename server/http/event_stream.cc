@@ -55,11 +55,11 @@ void Session::open_stream(std::int64_t cursor, const std::string& experiment) {
                            });
 }
 
-absl::Status Session::may_watch(const HttpRequest& request) const {
+absl::StatusOr<Principal> Session::may_watch(const HttpRequest& request) const {
   Gate& gate = context_->api.gate();
-  LOCUS_ASSIGN_OR_RETURN(const Principal who, visitor_of(gate, request));
-  constexpr const RpcRule* kRule = find_rule("ExperimentService/WatchEvents");
-  return gate.permit(who, *kRule);
+  LOCUS_ASSIGN_OR_RETURN(Principal who, visitor_of(gate, request));
+  LOCUS_RETURN_IF_ERROR(gate.permit(who, LOCUS_RULE_OF(ExperimentService, WatchEvents)));
+  return who;
 }
 
 // A stream outlives what it began with: a session that ended, a token that was revoked.

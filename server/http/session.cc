@@ -286,6 +286,7 @@ void Session::end() {
 void Session::close() {
   Error ignored;
   wait_.cancel();
+  place_.reset();
   stream_.socket().shutdown(boost::asio::ip::tcp::socket::shutdown_both, ignored);
   stream_.close();
   if (auto events = std::exchange(events_, nullptr)) events->unlink();
@@ -311,10 +312,15 @@ void Session::begin_stream(const HttpRequest& request) {
   ++load_->streams;
   streaming_ = true;
   context_->pool.post([self = shared_from_this(), cursor, experiment = watch.experiment(), request] {
-    absl::Status status = self->may_watch(request);
+    const auto who = self->may_watch(request);
+    absl::Status status = who.status();
+    absl::StatusOr<HeldPlace> place = HeldPlace();
+    if (status.ok())
+      status = (place = self->context_->api.gate().hold(*who, LOCUS_RULE_OF(ExperimentService, WatchEvents))).status();
     if (status.ok()) status = self->context_->api.check_watch(cursor, experiment);
     self->watcher_ = request;
-    boost::asio::post(self->stream_.get_executor(), [self, status, cursor, experiment] {
+    boost::asio::post(self->stream_.get_executor(), [self, status, cursor, experiment, place = std::move(place)] {
+      if (status.ok()) self->place_ = *place;
       if (status.ok()) return self->open_stream(cursor, experiment);
       --self->load_->streams;
       self->streaming_ = false;

@@ -57,7 +57,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void open_stream(std::int64_t cursor, const std::string& experiment);
   void watch_for_end();
   void write_event(const v1::WatchEventsResponse& response);
-  absl::Status may_watch(const HttpRequest& request) const;  // blocks
+  absl::StatusOr<Principal> may_watch(const HttpRequest& request) const;  // blocks
   void check_watcher();
 
   HttpStream stream_;
@@ -67,6 +67,7 @@ class Session : public std::enable_shared_from_this<Session> {
   boost::beast::flat_buffer buffer_;
   std::optional<Parser> parser_;
   std::shared_ptr<Response> response_;
+  HeldPlace place_;  // of an event stream, among what its watcher has under way
   bool head_ = false, keep_alive_ = false, answering_ = false, stopping_ = false, streaming_ = false;
   std::shared_ptr<Stream> events_;
   std::string text_;                                   // the event or piece being written

@@ -1,11 +1,14 @@
 // Kills trainers, workers and the server while they have unacknowledged work under way, and shows that
 // nothing that was acknowledged is lost and that the result is the one of a run nobody disturbed.
 //
-//     chaos --bin FOLDER --spec FILE [--cycles N] [--seed N] [--long] [--network] [--work FOLDER] [--set PATH=VALUE ...]
+//     chaos --bin FOLDER --spec FILE [--cycles N] [--seed N] [--long] [--network] [--clocks LIBRARY] [--work FOLDER] [--set PATH=VALUE ...]
+//     chaos --bin FOLDER --tls FILE [--cycles N] [--seed N] [--work FOLDER]
 //     chaos --bin FOLDER --search FILE [--cycles N] [--seed N] [--work FOLDER]
 //
 // --long also stops workers past their lease and starts second ones under their names. --network also cuts, silences, delays and
-// doubles what workers and server say to each other, past their lease with --long. --search disturbs searches that
+// doubles what workers and server say to each other, past their lease with --long. --clocks sets their times of day wrong, by an
+// hour or by decades, while they run; LIBRARY is what wrong_clock.cc becomes. --tls changes
+// certificates and revokes workers instead. --search disturbs searches that
 // wait at rungs, one after another: their logs must say the same as those of a run that nobody disturbed.
 #include <poll.h>
 
@@ -16,6 +19,7 @@
 #include <stdexcept>
 
 #include "core/limits.h"
+#include "tests/chaos/admitted.h"
 #include "tests/chaos/cluster.h"
 #include "tests/chaos/ledger.h"
 #include "tests/chaos/searched.h"
@@ -27,7 +31,7 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
 struct Options {
-  fs::path bin, spec, search, work = fs::temp_directory_path() / "locus-chaos";
+  fs::path bin, spec, search, tls, clocks, work = fs::temp_directory_path() / "locus-chaos";
   int cycles = 20;
   unsigned seed = 1;
   bool with_long = false, with_network = false;
@@ -49,6 +53,10 @@ Options read_options(int argc, char** argv) {
       out.spec = argv[i];
     else if (name == "--search")
       out.search = argv[i];
+    else if (name == "--tls")
+      out.tls = argv[i];
+    else if (name == "--clocks")
+      out.clocks = argv[i];
     else if (name == "--work")
       out.work = argv[i];
     else if (name == "--cycles")
@@ -60,8 +68,9 @@ Options read_options(int argc, char** argv) {
     else
       throw std::runtime_error("unknown option " + name);
   }
-  if (out.bin.empty() || out.spec.empty() == out.search.empty())
-    throw std::runtime_error("--bin is needed, and either --spec or --search");
+  const int subjects = !out.spec.empty() + !out.search.empty() + !out.tls.empty();
+  if (out.bin.empty() || subjects != 1)
+    throw std::runtime_error("--bin is needed, and one of --spec, --search and --tls");
   return out;
 }
 
@@ -74,7 +83,21 @@ std::string seeds(int count) {
 constexpr auto kPatience = 10s;  // for work to strike at
 constexpr int kQuietMost = 36;   // that often in a row: longer than any stage waits before it tries again
 
-enum class Blow { kTrainer, kWorker, kServer, kStop, kTwin, kCut, kStill, kLate, kDoubled, kCutLong, kStillLong };
+enum class Blow {
+  kTrainer,
+  kWorker,
+  kServer,
+  kStop,
+  kTwin,
+  kCut,
+  kStill,
+  kLate,
+  kDoubled,
+  kCutLong,
+  kStillLong,
+  kServerClock,
+  kWorkerClock
+};
 constexpr const char* kNames[] = {"trainer killed",
                                   "worker killed",
                                   "server killed",
@@ -85,7 +108,12 @@ constexpr const char* kNames[] = {"trainer killed",
                                   "network late",
                                   "requests doubled",
                                   "network cut past the lease",
-                                  "network silent past the lease"};
+                                  "network silent past the lease",
+                                  "server's clock set wrong",
+                                  "worker's clock set wrong"};
+
+// By how much a clock is wrong: an hour either way, around 2040, in 1970.
+constexpr std::chrono::hours kWrongBy[] = {1h, -1h, 14 * 365 * 24h, -56 * 365 * 24h};
 
 constexpr auto kShortWeather = 4s;
 const auto kLongWeather = std::chrono::duration_cast<std::chrono::seconds>(kLease) + 3s;
@@ -138,6 +166,8 @@ class Chaos {
   }
 
   Blow draw() {
+    if (!options_.clocks.empty() && random_() % 3 == 0)
+      return random_() % 2 == 0 ? Blow::kServerClock : Blow::kWorkerClock;
     if (options_.with_network && random_() % 2 == 0) {
       const unsigned die = random_() % (options_.with_long ? 18 : 16);
       return static_cast<Blow>(static_cast<unsigned>(Blow::kCut) + (die < 16 ? die / 4 : die - 12));
@@ -161,12 +191,13 @@ class Chaos {
 
   // Strikes until all cycles are done, with one seed more whenever nothing goes on; how many there were.
   int disturbed() {
-    Cluster cluster(options_.bin, options_.work / "disturbed");
+    Cluster cluster(options_.bin, options_.work / "disturbed", options_.clocks);
     int replicates = 2;
     stages_ = cluster.submit(options_.spec, changes(replicates));
     int quiet = 0;
     while (done_ < options_.cycles) {
       const Blow blow = draw();
+      const auto wrong_by = kWrongBy[random_() % std::size(kWrongBy)];
       std::string worker;
       const bool struck = cluster.witness().strike(stages_, kPatience, [&](const std::string& name) {
         worker = name;
@@ -174,6 +205,8 @@ class Chaos {
         if (blow == Blow::kWorker) cluster.kill_worker(name);
         if (blow == Blow::kServer) cluster.kill_server();
         if (blow == Blow::kStop) cluster.stop_worker(name);
+        if (blow == Blow::kServerClock) cluster.set_clock("server", wrong_by);
+        if (blow == Blow::kWorkerClock) cluster.set_clock(name, wrong_by);
       });
       if (struck) sit_out(cluster, blow);
       if (struck) {
@@ -248,8 +281,13 @@ int main(int argc, char** argv) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   try {
     const locus::chaos::Options options = locus::chaos::read_options(argc, argv);
-    if (options.search.empty()) return locus::chaos::Chaos(options).run() ? 0 : 1;
+    if (!options.spec.empty()) return locus::chaos::Chaos(options).run() ? 0 : 1;
     std::filesystem::remove_all(options.work);
+    if (!options.tls.empty())
+      return locus::chaos::disturb_certificates(
+                 {options.bin, options.tls, options.work, options.changes, options.cycles, options.seed})
+                 ? 0
+                 : 1;
     return locus::chaos::disturb_searches({options.bin, options.search, options.work, options.cycles, options.seed})
                ? 0
                : 1;

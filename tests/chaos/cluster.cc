@@ -19,6 +19,7 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 namespace {
 
+constexpr char kServerClock[] = "server";
 constexpr std::chrono::milliseconds kLook = 20ms;  // between looks at what has nothing to wait on
 
 std::vector<pid_t> children_of(pid_t parent) {
@@ -37,15 +38,16 @@ std::vector<pid_t> children_of(pid_t parent) {
 
 }  // namespace
 
-Process::Process(std::vector<std::string> arguments, fs::path log)
-    : arguments_(std::move(arguments)), log_(std::move(log)) {
+Process::Process(std::vector<std::string> arguments, fs::path log, std::map<std::string, std::string> variables)
+    : arguments_(std::move(arguments)), log_(std::move(log)), variables_(std::move(variables)) {
   start();
 }
 
 void Process::start() {
   const Fd log(::open(log_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-  auto pid =
-      spawn({.arguments = arguments_, .environment = current_environment(), .output = log.get(), .error = log.get()});
+  std::vector<std::string> environment = current_environment();
+  for (const auto& [name, value] : variables_) set_variable(environment, name, value);
+  auto pid = spawn({.arguments = arguments_, .environment = environment, .output = log.get(), .error = log.get()});
   if (!pid.ok()) throw std::runtime_error(std::string(pid.status().message()));
   pid_ = *pid;
 }
@@ -68,12 +70,28 @@ bool Process::ended_by_itself(std::chrono::seconds limit) {
   return true;
 }
 
-Cluster::Cluster(fs::path bin, fs::path folder) : bin_(std::move(bin)), folder_(std::move(folder)) {
+Cluster::Cluster(fs::path bin, fs::path folder, fs::path wrong_clock)
+    : bin_(std::move(bin)), folder_(std::move(folder)), wrong_clock_(std::move(wrong_clock)) {
   fs::create_directories(folder_);
+  for (const std::string whose : {kServerClock, "left", "right"}) set_clock(whose, 0s);
   restart_server();
   proxy_ = std::make_unique<Proxy>(grpc_, witness_);
   for (const std::string name : {"left", "right"})
-    workers_[name] = std::make_unique<Process>(worker_arguments(name), folder_ / (name + ".log"));
+    workers_[name] = std::make_unique<Process>(worker_arguments(name), folder_ / (name + ".log"), variables_of(name));
+}
+
+std::map<std::string, std::string> Cluster::variables_of(const std::string& whose) const {
+  if (wrong_clock_.empty()) return {};
+  return {{"LD_PRELOAD", wrong_clock_}, {"LOCUS_WRONG_CLOCK", clock_of(whose)}};
+}
+
+// Into the file as it is: those who have it mapped see the eight bytes at once.
+void Cluster::set_clock(const std::string& whose, std::chrono::seconds wrong_by) const {
+  if (wrong_clock_.empty()) return;
+  const std::int64_t seconds = wrong_by.count();
+  const Fd file(::open(clock_of(whose).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  if (!file || ::pwrite(file.get(), &seconds, sizeof seconds, 0) != sizeof seconds)
+    throw std::runtime_error("cannot write " + clock_of(whose).string());
 }
 
 Cluster::~Cluster() { workers_.clear(); }
@@ -83,7 +101,7 @@ void Cluster::restart_server() {
   fs::remove(announcement);
   server_ = std::make_unique<Process>(std::vector<std::string>{bin_ / "locus", "serve", "--data", folder_ / "data",
                                                                "--grpc-address", grpc_, "--http-address", http_},
-                                      folder_ / "server.log");
+                                      folder_ / "server.log", variables_of(kServerClock));
   for (int i = 0; i < 1500; ++i) {
     std::ifstream in(announcement);
     if (const auto said = Json::parse(in, nullptr, false); said.is_object()) {

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -17,7 +18,9 @@ namespace locus::chaos {
 // A child with its output in a file. Killed with this object.
 class Process {
  public:
-  Process(std::vector<std::string> arguments, std::filesystem::path log);
+  // `variables`: NAME and value, beside our own.
+  Process(std::vector<std::string> arguments, std::filesystem::path log,
+          std::map<std::string, std::string> variables = {});
   ~Process() { kill(); }
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
@@ -30,13 +33,15 @@ class Process {
  private:
   const std::vector<std::string> arguments_;
   const std::filesystem::path log_;
+  const std::map<std::string, std::string> variables_;
   pid_t pid_ = 0;
 };
 
 // Server, proxy and two workers of one slot. Throws std::runtime_error when something does not start.
 class Cluster {
  public:
-  Cluster(std::filesystem::path bin, std::filesystem::path folder);
+  // `wrong_clock`: the library of wrong_clock.cc, for set_clock(); empty: every clock is right.
+  Cluster(std::filesystem::path bin, std::filesystem::path folder, std::filesystem::path wrong_clock = {});
   ~Cluster();
   Witness& witness() { return witness_; }
   std::filesystem::path database() const { return folder_ / "data" / "locus.db"; }
@@ -57,14 +62,18 @@ class Cluster {
   // A second daemon under the same name, which must be refused while the first goes on. False if it is not, or
   // the first ends.
   bool twin(const std::string& name);
+  // The time of day of "server" or a worker is wrong by that much from now on; nobody is told.
+  void set_clock(const std::string& whose, std::chrono::seconds wrong_by) const;
   void set_weather(Weather weather) { proxy_->set_weather(weather); }  // between workers and server
   // Ends everything, the server by SIGTERM, so that the database may be read. False if it did not end well.
   bool stop();
 
  private:
   std::vector<std::string> worker_arguments(const std::string& name);
+  std::filesystem::path clock_of(const std::string& whose) const { return folder_ / ("clock-" + whose); }
+  std::map<std::string, std::string> variables_of(const std::string& whose) const;
 
-  const std::filesystem::path bin_, folder_;
+  const std::filesystem::path bin_, folder_, wrong_clock_;
   Witness witness_;
   std::string grpc_ = "127.0.0.1:0", http_ = "127.0.0.1:0";
   std::unique_ptr<Process> server_;

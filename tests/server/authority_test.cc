@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "core/identity/audit.h"
+#include "server/authority/credentials.h"
 #include "tests/server/support/callers.h"
 
 namespace locus::test {
@@ -105,6 +106,17 @@ TEST_F(Authority, EndsTokensAtOnceWhenTheyAreRevoked) {
   ASSERT_EQ(post_as("admin", "/api/v1/tokens/" + id + ":revoke").status, 200);
   EXPECT_EQ(get_as("ada", "/api/v1/experiments").status, 401);
   EXPECT_EQ(http().get("/api/v1/experiments", {{"Cookie", session}}).status, 401);
+}
+
+TEST_F(Authority, EndsASessionThatIsUsedFromAnotherAddress) {
+  server::Credentials credentials(*store_, system_clock());
+  const std::string secret = credentials.log_in(tokens_.at("ada"), "10.0.0.1").value();
+  EXPECT_EQ(credentials.by_session(secret, "10.0.0.1")->name, "ada");
+  EXPECT_TRUE(absl::IsUnauthenticated(credentials.by_session(secret, "10.0.0.2").status()));
+  EXPECT_TRUE(absl::IsUnauthenticated(credentials.by_session(secret, "10.0.0.1").status())) << "for the first, too";
+  EXPECT_EQ(audit().back().address, "10.0.0.2");
+  EXPECT_EQ(deeds("session"),
+            std::vector<std::string>{" tokens/" + parse_token(tokens_.at("ada"))->id + " NOT_AUTHENTICATED"});
 }
 
 TEST_F(Authority, SignsABrowserInWithACookieThatScriptsAndOtherSitesDoNotGet) {

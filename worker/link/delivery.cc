@@ -80,10 +80,7 @@ bool Link::deliver_checkpoint(Attempt& attempt, const PendingCheckpoint& checkpo
   request.set_sha256(checkpoint.blob->sha256);
   request.set_best(checkpoint.best);
   while (!stopping_.cancelled()) {
-    absl::Status status = bulk_
-                              ->upload_artifact(checkpoint.blob->path, "checkpoint", {.cancellation = &stopping_},
-                                                checkpoint.blob->sha256)
-                              .status();
+    absl::Status status = upload(checkpoint.blob->path, checkpoint.blob->sha256);
     if (status.ok()) {
       // An attempt that resumes from it draws no point before its step again: the server must have them all.
       if (!attempt.wait_acknowledged(checkpoint.last_seq) || !leases_->wait_may_commit(attempt.key()))
@@ -108,11 +105,18 @@ bool Link::deliver_checkpoint(Attempt& attempt, const PendingCheckpoint& checkpo
   return false;
 }
 
+// The server takes that many of one caller at a time.
+absl::Status Link::upload(const std::filesystem::path& path, const std::string& sha256) {
+  uploads_.acquire();  // given back soon: whoever uploads ends with the link
+  const absl::Status status = bulk_->upload_artifact(path, "checkpoint", {.cancellation = &stopping_}, sha256).status();
+  uploads_.release();
+  return status;
+}
+
 absl::Status Link::upload_outputs(const v1::CompleteAttemptRequest& outcome) {
   for (const auto& output : outcome.outputs()) {
     LOCUS_ASSIGN_OR_RETURN(const auto blob, cache_->fetch(output.sha256(), *bulk_, {.cancellation = &stopping_}));
-    LOCUS_RETURN_IF_ERROR(
-        bulk_->upload_artifact(blob->path, "checkpoint", {.cancellation = &stopping_}, blob->sha256).status());
+    LOCUS_RETURN_IF_ERROR(upload(blob->path, blob->sha256));
   }
   return absl::OkStatus();
 }

@@ -5,11 +5,13 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <semaphore>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "client/client.h"
+#include "core/limits.h"
 #include "worker/link/artifact_cache.h"
 #include "worker/link/attempt.h"
 #include "worker/link/leases.h"
@@ -94,6 +96,7 @@ class Link : private SessionListener {
   void deliver(const std::shared_ptr<Attempt>& attempt);
   bool deliver_checkpoint(Attempt& attempt, const PendingCheckpoint& checkpoint);
   bool deliver_outcome(Attempt& attempt, v1::CompleteAttemptRequest outcome);
+  absl::Status upload(const std::filesystem::path& path, const std::string& sha256);
   absl::Status upload_outputs(const v1::CompleteAttemptRequest& outcome);
   absl::Status complete(Attempt& attempt, v1::CompleteAttemptRequest outcome);
   // How the stored outcome of an attempt that parked lists its checkpoint.
@@ -124,6 +127,7 @@ class Link : private SessionListener {
   std::unique_ptr<LogStream> logs_;
   Cancellation stopping_;
   Cancellation draining_;  // downloads of inputs
+  std::counting_semaphore<kUploadsAtATime> uploads_{kUploadsAtATime};
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<LeaseBook::Key, Delivery> deliveries_;

@@ -198,6 +198,8 @@ absl::Status Session::send_heartbeat() {
       client_.sync_leases(request, {.deadline = kHeartbeat, .patience = 0us, .cancellation = &stopping_});
   if (!answer.ok()) {
     if (has_reason(answer.status(), ErrorReason::kWorkerNotFound)) unknown();
+    // Its certificate was revoked or has run out: only a person can have it let in again.
+    if (absl::IsUnauthenticated(answer.status())) listener_.refused(answer.status());
     return answer.status();
   }
   std::vector<std::pair<LeaseBook::Key, LeaseWish>> wishes;

@@ -24,6 +24,7 @@ def test_a_profile_gives_server_and_identity(tmp_path: Path) -> None:
     _profile(tmp_path, "lab")
     server, identity = trust.profile("lab")
     assert server == "gpu.example.org:7171"
+    assert isinstance(identity, trust.Identity)
     assert Path(identity.key).name == "key.pem"
     with locus.connect(profile="lab") as client:
         assert client.address == "gpu.example.org:7171" and client.identity == identity
@@ -36,6 +37,19 @@ def test_the_configuration_files_profile_is_for_those_who_name_no_server(tmp_pat
         assert client.address == "gpu.example.org:7171"
     with locus.connect("127.0.0.1:7171") as client:
         assert client.identity is None
+
+
+def test_a_token_of_a_profile_is_shown_to_this_machine_alone(tmp_path: Path) -> None:
+    here = tmp_path / "config" / "locus" / "profiles" / "here"
+    here.mkdir(parents=True)
+    about = {"server": "127.0.0.1:7171", "role": "admin", "name": "ada", "token": "locus_abcdefgh_secret"}
+    (here / "enrollment.json").write_text(json.dumps(about))
+    with locus.connect(profile="here") as client:
+        assert isinstance(client.identity, locus.Token)
+        assert client.identity.metadata(client.address) == (("authorization", "Bearer locus_abcdefgh_secret"),)
+        assert "secret" not in repr(client.identity)
+    with pytest.raises(locus.InvalidArgument, match="in the clear"):
+        locus.connect("gpu.example.org:7171", profile="here")
 
 
 def test_a_profile_that_is_not_there_says_how_to_make_it() -> None:

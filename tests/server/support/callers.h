@@ -40,6 +40,15 @@ class CallersTest : public ServerTest {
     if (tokens_.contains(caller)) context->AddMetadata("authorization", "Bearer " + tokens_.at(caller));
     return context;
   }
+  // A connection of that caller's own: gRPC keeps one caller to a connection.
+  std::shared_ptr<grpc::Channel> connection_of(const std::string& caller) {
+    std::shared_ptr<grpc::Channel>& known = connections_[caller];
+    if (known) return known;
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    known = grpc::CreateCustomChannel(grpc_address(), grpc::InsecureChannelCredentials(), arguments);
+    return known;
+  }
   HttpAnswer post_as(const std::string& caller, const std::string& target, const std::string& body = "") const {
     return http().post(target, body, bearer(caller));
   }
@@ -79,6 +88,7 @@ class CallersTest : public ServerTest {
     ASSERT_TRUE(status.ok()) << status;
   }
   std::map<std::string, Role> roles_;
+  std::map<std::string, std::shared_ptr<grpc::Channel>> connections_;
 };
 
 }  // namespace locus::test

@@ -66,7 +66,7 @@ void ServerTest::start(ServerOptions options) {
   options.http_address = "127.0.0.1:0";
   absl::StatusOr<ServerParts> parts = ServerParts{};
   if (options.data.empty()) {
-    parts->store = make_memory_store();
+    parts->store = make_store_ ? make_store_() : make_memory_store();
     parts->artifacts = make_memory_artifacts();
     parts->catalog = test_catalog();
     parts->pictures = {{"violin", R"({"version":1,"prior":"violin","revision":1,"views":[]})"}};

@@ -59,10 +59,11 @@ class ServerTest : public testing::Test {
   v1::Experiment experiment(const std::string& name);
   v1::Table table(const std::string& name);
 
-  std::function<absl::StatusOr<DiskRoom>()> disk_;  // given to the server when set before start()
-  std::function<void(Store&)> seed_;                // likewise: fills the store first
-  std::vector<PaperClaims> claims_;                 // given to a server in memory
-  Store* store_ = nullptr;                          // the running server's
+  std::function<absl::StatusOr<DiskRoom>()> disk_;      // given to the server when set before start()
+  std::function<void(Store&)> seed_;                    // likewise: fills the store first
+  std::function<std::unique_ptr<Store>()> make_store_;  // likewise: instead of one in memory
+  std::vector<PaperClaims> claims_;                     // given to a server in memory
+  Store* store_ = nullptr;                              // the running server's
   std::unique_ptr<Server> server_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::ExperimentService::Stub> experiments_;

@@ -63,7 +63,7 @@ from locus.trials import (
     TrialDetail,
     TrialStage,
 )
-from locus.trust import Identity
+from locus.trust import Identity, Token
 from locus.workers import HeldData, RunningAttempt, Server, Slot, Worker
 
 __all__ = [
@@ -130,6 +130,7 @@ __all__ = [
     "SweepPoint",
     "SweepSeries",
     "TimedOut",
+    "Token",
     "Trial",
     "TrialDetail",
     "TrialStage",

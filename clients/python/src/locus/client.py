@@ -24,7 +24,7 @@ from locus.pictures import Picture
 from locus.pivot import Names, PivotTable
 from locus.plans import Plan
 from locus.specification import Specification, as_json
-from locus.trust import Identity
+from locus.trust import Identity, Token
 from locus.v1 import (
     analysis_pb2,
     analysis_service_pb2,
@@ -51,15 +51,19 @@ Response = TypeVar("Response")
 
 
 def connect(
-    address: str | None = None, *, profile: str | None = None, identity: Identity | None = None, patience: float = 2.0
+    address: str | None = None,
+    *,
+    profile: str | None = None,
+    identity: Identity | Token | None = None,
+    patience: float = 2.0,
 ) -> Client:
     """A client of the server at `address`, HOST:PORT.
 
     Without an address: the variable LOCUS_SERVER, else that of the profile, else `server` of the configuration file,
     else 127.0.0.1:7171. `profile`, else the variable LOCUS_PROFILE, else, where no server is named, `profile` of the
-    configuration file: what `locus login` keeps under that name. `identity` names the files of another certificate.
-    The first call connects. `patience` is how many seconds a call goes on trying while no server answers; every call
-    is safe to repeat.
+    configuration file: what `locus login` keeps under that name. `identity` names the files of another certificate,
+    or is a token, for a server on this machine without TLS. The first call connects. `patience` is how many seconds a
+    call goes on trying while no server answers; every call is safe to repeat.
     """
     named = address or os.environ.get("LOCUS_SERVER") or ""
     chosen = profile or os.environ.get("LOCUS_PROFILE") or ("" if named or identity else _configured("profile"))
@@ -93,7 +97,7 @@ def _well_formed(address: str) -> bool:
 class Client:
     """Thread-safe. Use it as a context manager, or close() it."""
 
-    def __init__(self, address: str, *, identity: Identity | None = None, patience: float = 2.0) -> None:
+    def __init__(self, address: str, *, identity: Identity | Token | None = None, patience: float = 2.0) -> None:
         if not isinstance(address, str) or not _well_formed(address):
             raise errors.make_error(
                 "INVALID_ARGUMENT",
@@ -112,10 +116,13 @@ class Client:
             ("grpc.initial_reconnect_backoff_ms", 50),
             ("grpc.max_reconnect_backoff_ms", 1_000),
         ]
-        if identity is None:
-            self._channel = grpc.insecure_channel(address, options=options)
-        else:
+        self._shown: dict[str, Any] = {}
+        if isinstance(identity, Identity):
             self._channel = grpc.secure_channel(address, identity.credentials(), options=options)
+        else:
+            if identity is not None:
+                self._shown = {"metadata": identity.metadata(address)}
+            self._channel = grpc.insecure_channel(address, options=options)
         self._experiments = experiment_service_pb2_grpc.ExperimentServiceStub(self._channel)
         self._analysis = analysis_service_pb2_grpc.AnalysisServiceStub(self._channel)
         self._catalogs = catalog_service_pb2_grpc.CatalogServiceStub(self._channel)
@@ -162,12 +169,16 @@ class Client:
             experiment_service_pb2.CreateExperimentRequest,
             spec_json=as_json(specification, changes),
             request_id=str(uuid.uuid4()),
-            owner=owner or os.environ.get("USER", ""),
+            owner=owner or self._usual_owner(),
             replace=replace,
             choose_again=choose_again,
         )
         answer = self.call(self._experiments.CreateExperiment, question, deadline=PLAN_DEADLINE)
         return Experiment(self, answer.experiment)
+
+    def _usual_owner(self) -> str:
+        """Empty where the server knows who calls: then it is the caller's account."""
+        return "" if self.identity else os.environ.get("USER", "")
 
     def experiment(self, name: str) -> Experiment:
         """The experiment of that name; NotFound without one."""
@@ -331,7 +342,7 @@ class Client:
         wait = 0.05
         while True:
             try:
-                return method(question, timeout=deadline)
+                return method(question, timeout=deadline, **self._shown)
             except ValueError:
                 raise self._closed() from None
             except grpc.RpcError as error:
@@ -347,7 +358,7 @@ class Client:
     ) -> Iterator[Response]:
         """Opens a stream at once; its messages until it ends or `deadline` seconds are over. A broken one raises."""
         try:
-            messages: Any = method(question, timeout=deadline)
+            messages: Any = method(question, timeout=deadline, **self._shown)
         except ValueError:
             raise self._closed() from None
 
@@ -363,7 +374,7 @@ class Client:
         return read()
 
     def _refusal(self, error: grpc.RpcError) -> errors.LocusError:
-        meaning = trust.explain(error.details() or "", self.identity is not None)
+        meaning = trust.explain(error.details() or "", isinstance(self.identity, Identity))
         return errors.from_grpc(error, self.address, meaning)
 
     def _closed(self) -> errors.LocusError:

@@ -31,19 +31,37 @@ class Identity:
         return grpc.ssl_channel_credentials(_pem(self.authority), _pem(self.key), _pem(self.certificate))
 
 
+@dataclass(frozen=True)
+class Token:
+    """A token, for a server on this machine that asks who calls and speaks no TLS."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        return "Token(...)"
+
+    def metadata(self, address: str) -> tuple[tuple[str, str], ...]:
+        host = address.rpartition(":")[0]
+        if host not in ("localhost", "[::1]") and not host.startswith("127."):
+            refuse(f"a token would go to {address} in the clear: have that server speak TLS, log in there", "identity")
+        return (("authorization", f"Bearer {self.text}"),)
+
+
 def configuration_folder() -> Path:
     home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
     return Path(home, "locus")
 
 
-def profile(name: str) -> tuple[str, Identity]:
+def profile(name: str) -> tuple[str, Identity | Token]:
     """Server and identity of a profile; NotFound without one."""
     folder = configuration_folder() / "profiles" / name
     if not name or "/" in name or name.startswith("."):
         refuse(f'"{name}" is no name of a profile', "profile", "INVALID_NAME")
     try:
         about = json.loads((folder / "enrollment.json").read_text(encoding="utf-8"))
-        return str(about["server"]), Identity.of_folder(folder)
+        token = about.get("token")
+        kept: Identity | Token = Token(str(token)) if token else Identity.of_folder(folder)
+        return str(about["server"]), kept
     except (OSError, ValueError, KeyError):
         raise make_error(
             "NOT_FOUND",

@@ -7,6 +7,7 @@ import { plural } from '@/shared/format';
 import { Confirm } from '@/shared/ui/dialog';
 import { Icon } from '@/shared/ui/icon';
 import { Card, Switch } from '@/shared/ui/parts';
+import { PermittedButton } from '@/shared/ui/permitted';
 import { Callout, Skeleton } from '@/shared/ui/states';
 import { say } from '@/shared/ui/toast';
 import './create.css';
@@ -167,15 +168,15 @@ export default function CreatePage() {
       >
         Start over
       </button>
-      <button
-        type="button"
+      <PermittedButton
+        need="submitter"
         class="button button-small button-primary"
         disabled={!ready}
         onClick={() => setAsking(true)}
       >
         <Icon name="play" size={14} />
         Submit
-      </button>
+      </PermittedButton>
     </>
   );
   return (

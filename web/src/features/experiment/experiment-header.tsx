@@ -117,7 +117,12 @@ export function ExperimentHeader({
       </div>
       {experiment.reason !== '' && <Callout tone="warning">{experiment.reason}</Callout>}
       {experiment.description !== '' && <p class="lead">{experiment.description}</p>}
-      <Annotations whose={{ experiment: experiment.name }} written={experiment} after={after} />
+      <Annotations
+        whose={{ experiment: experiment.name }}
+        written={experiment}
+        owner={experiment.owner}
+        after={after}
+      />
       <dl class="figures">
         <Figure label="Trials" note={percent(done, trials)}>
           {count(done)} / {count(trials)}

@@ -1,5 +1,6 @@
 // The space of a search and the list of its units: what is brushed above is listed below.
 import { useMemo, useRef, useState } from 'preact/hooks';
+import { useExperiment } from '@/parts/experiments';
 import type { SearchPhase } from '@/shared/api/messages';
 import { svgOf } from '@/shared/charts/figure';
 import { FigureMenu } from '@/shared/charts/figure-menu';
@@ -12,6 +13,7 @@ import { sortingQuery, useTable } from '@/shared/tables/use-table';
 import { SelectField } from '@/shared/ui/fields';
 import { Icon } from '@/shared/ui/icon';
 import { Card } from '@/shared/ui/parts';
+import { PermittedButton } from '@/shared/ui/permitted';
 import { Tally } from '@/shared/ui/tally';
 import { DecideDialog, type Word } from './decide-dialog';
 import { axesOf, type Brush, linesOf, within } from './space';
@@ -58,20 +60,21 @@ function Actions(
 ) {
   const { experiment, rows, picked, done, after } = props;
   const [asked, setAsked] = useState<Word | null>(null);
+  const owner = useExperiment(experiment).data?.owner;
   const units = rows.filter((row) => picked.has(row.index)).map((row) => row.unit);
   const [stoppable, stopped] = [units.filter(canStop), units.filter(canGoOn)];
   if (units.length === 0) return <span class="quiet">Pick units to stop them or let them go on</span>;
   const button = (word: Word, n: number) => (
-    <button
-      type="button"
-      class="button button-small"
+    <PermittedButton
+      need="submitter"
+      owner={owner}
       disabled={n === 0}
       onClick={() => setAsked(word)}
-      aria-label={`${word === 'stop' ? 'Stop' : 'Continue'} ${plural(n, 'unit')}`}
+      label={`${word === 'stop' ? 'Stop' : 'Continue'} ${plural(n, 'unit')}`}
     >
       <Icon name={word === 'stop' ? 'stop' : 'play'} size={14} />
       {word === 'stop' ? 'Stop' : 'Continue'} {count(n)}
-    </button>
+    </PermittedButton>
   );
   return (
     <>

@@ -44,7 +44,7 @@ function Form() {
         Sign in
       </button>
       <p>
-        An administrator makes tokens with <code>locus token create NAME</code>.
+        An administrator makes tokens with <code>locus admin token create ROLE NAME</code>.
       </p>
     </form>
   );

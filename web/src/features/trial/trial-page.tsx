@@ -12,6 +12,7 @@ import { CopyButton } from '@/shared/ui/copy';
 import { Confirm } from '@/shared/ui/dialog';
 import { Icon } from '@/shared/ui/icon';
 import { Card, CellName, Figure, ProgressBar, State, stateTone } from '@/shared/ui/parts';
+import { PermittedButton } from '@/shared/ui/permitted';
 import { Callout, ReadFailure, Skeleton, Stale } from '@/shared/ui/states';
 import { say } from '@/shared/ui/toast';
 import { LogCard } from './log-card';
@@ -93,15 +94,16 @@ function Rerun({
   after: () => void;
 }) {
   const [asked, setAsked] = useState(false);
+  const owner = useExperiment(experiment).data?.owner;
   const { ordinal, stages } = detail.trial;
   const n = stages.filter((stage) => rerunStates.includes(stage.state)).length;
   if (n === 0) return null;
   return (
     <>
-      <button type="button" class="button button-small" onClick={() => setAsked(true)}>
+      <PermittedButton need="submitter" owner={owner} onClick={() => setAsked(true)}>
         <Icon name="again" size={14} />
         Rerun
-      </button>
+      </PermittedButton>
       {asked && (
         <Confirm
           title={`Rerun trial ${ordinal}?`}
@@ -165,7 +167,12 @@ function Head({ detail, experiment, after }: { detail: TrialDetail; experiment: 
           <Neighbors experiment={experiment} ordinal={trial.ordinal} />
         </span>
       </div>
-      <Annotations whose={{ experiment, ordinal: trial.ordinal }} written={trial} after={after} />
+      <Annotations
+        whose={{ experiment, ordinal: trial.ordinal }}
+        written={trial}
+        owner={useExperiment(experiment).data?.owner}
+        after={after}
+      />
       <dl class="figures">
         <Figure label="Cell">
           <CellName look={trial.look} label={trial.cell_label} />

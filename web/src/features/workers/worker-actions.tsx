@@ -1,10 +1,10 @@
 // Draining a worker and taking it back, each after a question.
 import { useState } from 'preact/hooks';
-import { refusalOf, useIdentity } from '@/shared/api/identity';
 import type { Worker } from '@/shared/api/messages';
 import { plural } from '@/shared/format';
 import { Confirm } from '@/shared/ui/dialog';
 import { Switch } from '@/shared/ui/parts';
+import { PermittedButton } from '@/shared/ui/permitted';
 import { say } from '@/shared/ui/toast';
 import { drain, undrain } from './data';
 
@@ -53,18 +53,11 @@ export function WorkerActions({ worker, after }: { worker: Worker; after: () => 
   const [asked, setAsked] = useState(false);
   const close = () => setAsked(false);
   const draining = worker.state === 'draining';
-  const refusal = refusalOf(useIdentity(), 'operator');
   return (
     <>
-      <button
-        type="button"
-        class="button button-small"
-        disabled={refusal !== ''}
-        title={refusal}
-        onClick={() => setAsked(true)}
-      >
+      <PermittedButton need="operator" onClick={() => setAsked(true)}>
         {draining ? 'Take back' : 'Drain'}
-      </button>
+      </PermittedButton>
       {asked && !draining && <DrainDialog worker={worker} close={close} after={after} />}
       {asked && draining && (
         <Confirm

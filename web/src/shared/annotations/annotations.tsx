@@ -1,6 +1,7 @@
 // Tags and the note of an experiment or trial, shown below its heading, and the dialog that changes them.
 import { useState } from 'preact/hooks';
 import { Confirm } from '@/shared/ui/dialog';
+import { PermittedButton } from '@/shared/ui/permitted';
 import { type Annotated, annotate, tagsOf, type Written } from './data';
 import './annotations.css';
 
@@ -68,10 +69,12 @@ function Editor({
 export function Annotations({
   whose,
   written,
+  owner,
   after,
 }: {
   whose: Annotated;
   written: Written;
+  owner: string | undefined; // of the experiment; undefined while it is not known
   after: () => void; // something was saved
 }) {
   const [open, setOpen] = useState(false);
@@ -79,9 +82,9 @@ export function Annotations({
   return (
     <div class="annotations">
       <Tags tags={tags} />
-      <button type="button" class="button button-small" onClick={() => setOpen(true)}>
+      <PermittedButton need="submitter" owner={owner} onClick={() => setOpen(true)}>
         {tags.length === 0 && note === '' ? 'Add tags or a note' : 'Edit tags and note'}
-      </button>
+      </PermittedButton>
       {note !== '' && <p class="note">{note}</p>}
       {open && <Editor whose={whose} written={written} after={after} close={() => setOpen(false)} />}
     </div>

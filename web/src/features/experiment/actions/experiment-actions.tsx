@@ -4,11 +4,11 @@ import { useState } from 'preact/hooks';
 import { navigate } from '@/shared/router';
 import { hrefs } from '@/shared/hrefs';
 import { apiPath } from '@/shared/api/client';
-import { refusalOf, useIdentity } from '@/shared/api/identity';
 import type { Experiment } from '@/shared/api/messages';
 import { plural } from '@/shared/format';
 import { Confirm } from '@/shared/ui/dialog';
 import { Icon, type IconName } from '@/shared/ui/icon';
+import { PermittedButton } from '@/shared/ui/permitted';
 import { Popover } from '@/shared/ui/popover';
 import { say } from '@/shared/ui/toast';
 import { cancel, pause, rerun, resume } from './data';
@@ -99,22 +99,14 @@ function questionOf(action: Exclude<Action, 'delete'>, experiment: Experiment, a
 export function ExperimentActions({ experiment, after }: { experiment: Experiment; after: () => void }) {
   const [asked, setAsked] = useState<Action | null>(null);
   const { name } = experiment;
-  const refusal = refusalOf(useIdentity(), 'submitter', experiment.owner);
   const available = actionsOf(experiment);
   const near = available.filter((action) => action !== 'cancel' && action !== 'delete');
   const close = () => setAsked(null);
   const button = (action: Action, choose: () => void, look: string) => (
-    <button
-      key={action}
-      type="button"
-      class={look}
-      disabled={refusal !== ''}
-      title={refusal}
-      onClick={choose}
-    >
+    <PermittedButton key={action} need="submitter" owner={experiment.owner} class={look} onClick={choose}>
       <Icon name={words[action].icon} size={14} />
       {words[action].label}
-    </button>
+    </PermittedButton>
   );
   return (
     <div class="actions">

@@ -1,18 +1,13 @@
-// locus audit: who did, or was refused, what.
-#include "core/identity/audit.h"
-#include "cli/command.h"
+// locus admin audit: who did, or was refused, what.
+#include "cli/admin.h"
 #include "cli/render/identity.h"
 #include "core/base/error.h"
+#include "core/identity/audit.h"
 
 namespace locus {
 namespace {
 
 constexpr int kAuditPage = 1000;
-
-struct AuditChoice {
-  ServerChoice server;
-  bool verify = false;
-};
 
 AuditRow row_of(const v1::AuditEntry& entry) {
   return {entry.id(),  entry.time_us(), entry.principal(), entry.via(),         entry.address(),
@@ -32,7 +27,7 @@ absl::StatusOr<v1::ListAuditResponse> every_entry(Client& client, Each each) {
   }
 }
 
-absl::StatusOr<int> verify(Client& client) {
+absl::StatusOr<int> verify_audit(Client& client) {
   LOCUS_ASSIGN_OR_RETURN(const v1::ListAuditResponse ends, client.list_audit());
   AuditVerifier verifier({ends.first(), ends.first_previous(), ends.last(), ends.last_digest()});
   std::int64_t rows = 0;
@@ -47,7 +42,7 @@ absl::StatusOr<int> verify(Client& client) {
   return problems.empty() ? kExitDone : kExitFailed;
 }
 
-absl::StatusOr<int> show(const AuditChoice& choice, Client& client) {
+absl::StatusOr<int> show_audit(const AdminChoice& choice, Client& client) {
   std::vector<v1::AuditEntry> entries;
   LOCUS_RETURN_IF_ERROR(every_entry(client, [&](const v1::AuditEntry& entry) {
                           if (choice.server.json) return print_json(entry);
@@ -59,25 +54,9 @@ absl::StatusOr<int> show(const AuditChoice& choice, Client& client) {
 
 }  // namespace
 
-void add_audit(Program& app) {
-  Command& command = add_command(
-      app,
-      {"audit",
-       kDataGroup,
-       "Show who did, or was refused, what; or check that no row of that record is missing",
-       "Every call that changes something, every refusal for lack of a role and every login leaves a row. Each row "
-       "holds the digest of the one before it, so that one that was changed or taken away shows. Rows are kept for "
-       "400 days.",
-       {{"locus audit", "Every row, oldest first"},
-        {"locus audit --json", "A JSON document a row, to keep elsewhere"},
-        {"locus audit --verify", "Whether the record is whole"}}});
-  auto choice = std::make_shared<AuditChoice>();
-  add_server_options(command, choice->server);
-  command.add_flag("--verify", choice->verify, "Check the chain instead of showing its rows");
-  command.body = [choice] {
-    return ask_server(choice->server,
-                      [&](Client& client) { return choice->verify ? verify(client) : show(*choice, client); });
-  };
+absl::StatusOr<int> admin_audit(const AdminChoice& choice, Client& client) {
+  if (!choice.words.empty()) return wrong_words("locus admin audit, or locus admin audit --verify");
+  return choice.verify ? verify_audit(client) : show_audit(choice, client);
 }
 
 }  // namespace locus

@@ -1,0 +1,143 @@
+// Every call there is by machines, which show certificates: their roles, and what is theirs of the worker protocol.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "core/base/error.h"
+#include "server/authority/rpcs.h"
+#include "tests/server/support/enrolled.h"
+#include "tests/server/support/every_call.h"
+#include "tests/server/support/fake_worker.h"
+
+namespace locus::test {
+namespace {
+
+using server::find_rule;
+using server::Ownership;
+using server::RpcRule;
+
+const std::vector<std::pair<std::string, Role>> kMachines = {
+    {"box-1", Role::kWorker}, {"box-2", Role::kWorker}, {"scaler", Role::kProvisioner}};
+
+// Two workers and a provisioner, each with a certificate and a connection of its own.
+class MachineMatrix : public EnrolledTest {
+ protected:
+  void SetUp() override {
+    EnrolledTest::SetUp();
+    for (const auto& [name, role] : kMachines) {
+      const auto enrolled = enroll_as(invite(to_string(role), name), name);
+      ASSERT_TRUE(enrolled.ok()) << enrolled.status();
+      clients_[name] = connect(name);
+    }
+  }
+
+  std::shared_ptr<grpc::Channel> channel_of(const std::string& name) const { return clients_.at(name)->channel(); }
+  grpc::Status call(const std::string& name, const std::string& path, const std::string& message = "") const {
+    grpc::ClientContext context;
+    return make_call(channel_of(name), context, path, message);
+  }
+  // Whether it was refused because what it is about is another worker's.
+  bool is_anothers(const std::string& name, const std::string& path, const std::string& message) const {
+    const grpc::Status status = call(name, path, message);
+    EXPECT_NE(status.error_code(), grpc::StatusCode::UNAUTHENTICATED) << path << " by " << name;
+    return status.error_code() == grpc::StatusCode::PERMISSION_DENIED &&
+           status.error_message().find("is not for '" + name + "' to use") != std::string::npos;
+  }
+
+  std::map<std::string, std::unique_ptr<Client>> clients_;
+};
+
+// A request with those of these fields that it has.
+std::string message_of(const google::protobuf::MethodDescriptor& method,
+                       const std::map<std::string, std::string>& texts,
+                       const std::map<std::string, std::int64_t>& numbers) {
+  auto* factory = google::protobuf::MessageFactory::generated_factory();
+  const std::unique_ptr<google::protobuf::Message> out(factory->GetPrototype(method.input_type())->New());
+  const auto* reflection = out->GetReflection();
+  for (const auto& [name, text] : texts) {
+    if (const auto* field = method.input_type()->FindFieldByName(name)) reflection->SetString(out.get(), field, text);
+  }
+  for (const auto& [name, number] : numbers) {
+    const auto* field = method.input_type()->FindFieldByName(name);
+    if (field != nullptr && field->cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_INT64)
+      reflection->SetInt64(out.get(), field, number);
+  }
+  return out->SerializeAsString();
+}
+
+TEST_F(MachineMatrix, HoldsForEveryCallOfGrpc) {
+  for (const auto* method : all_methods()) {
+    const RpcRule& rule = *find_rule(rpc_of(*method));
+    for (const auto& [name, role] : kMachines) {
+      if (name == "box-2") continue;
+      const grpc::Status status = call(name, path_of(*method));
+      const bool may = rule.access.anybody || rule.access.roles.permits(role);
+      EXPECT_NE(status.error_code(), grpc::StatusCode::UNAUTHENTICATED) << rule.rpc << " by " << name;
+      EXPECT_EQ(lacks_role(status), !may) << rule.rpc << " by " << name << ": " << status.error_message();
+    }
+  }
+}
+
+TEST_F(MachineMatrix, AWorkerSpeaksForItsOwnNameSessionAndAttemptsAlone) {
+  FakeWorker other(channel_of("box-2"), "box-2"), own(channel_of("box-1"), "box-1");
+  ASSERT_TRUE(other.register_with().ok());
+  ASSERT_TRUE(own.register_with().ok());
+  v1::CreateExperimentRequest submission;
+  submission.set_spec_json(small_specification().dump());
+  ASSERT_TRUE(admin_->create_experiment(submission).ok());
+  const auto work = other.acquire();
+  ASSERT_TRUE(work);
+  const std::map<std::string, std::int64_t> attempt = {{"stage", work->grant.stage()},
+                                                       {"attempt", work->grant.attempt()}};
+  std::set<Ownership> tried;
+  for (const auto* method : all_methods()) {
+    const RpcRule& rule = *find_rule(rpc_of(*method));
+    const bool protocol = rule.ownership == Ownership::kWorkerName || rule.ownership == Ownership::kSession ||
+                          rule.ownership == Ownership::kAttempt;
+    if (!protocol) continue;
+    tried.insert(rule.ownership);
+    const std::string theirs = message_of(*method, {{"name", "box-2"}, {"session", other.session}}, attempt);
+    EXPECT_TRUE(is_anothers("box-1", path_of(*method), theirs)) << rule.rpc;
+    EXPECT_FALSE(is_anothers("box-2", path_of(*method), theirs)) << rule.rpc;
+    if (rule.ownership != Ownership::kAttempt) continue;
+    const std::string taken = message_of(*method, {{"session", own.session}}, attempt);
+    EXPECT_TRUE(is_anothers("box-1", path_of(*method), taken)) << rule.rpc << " with its own session";
+  }
+  EXPECT_EQ(tried.size(), 3u);
+}
+
+TEST_F(MachineMatrix, EveryRefusalOfAnothersIsInTheAudit) {
+  v1::RegisterWorkerRequest request;
+  request.set_name("box-2");
+  v1::RegisterWorkerResponse response;
+  grpc::ClientContext context;
+  const grpc::Status status =
+      v1::WorkerService::NewStub(channel_of("box-1"))->RegisterWorker(&context, request, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::PERMISSION_DENIED) << status.error_message();
+  const auto audit = admin_->list_audit();
+  ASSERT_TRUE(audit.ok()) << audit.status();
+  const auto& last = *audit->entries().rbegin();
+  EXPECT_EQ(last.principal() + " " + last.rpc() + " " + last.subject() + " " + last.outcome(),
+            "box-1 WorkerService/RegisterWorker workers/box-2 NOT_PERMITTED");
+}
+
+TEST_F(MachineMatrix, ACopyOfACertificateIsRefusedWhileItsOwnerLivesAndStandsInTheAudit) {
+  const auto copied = connect("box-1");
+  FakeWorker owner(channel_of("box-1"), "box-1"), thief(copied->channel(), "box-1");
+  ASSERT_TRUE(owner.register_with([](v1::RegisterWorkerRequest& request) { request.set_instance("owner"); }).ok());
+  const grpc::Status refused =
+      thief.register_with([](v1::RegisterWorkerRequest& request) { request.set_instance("thief"); });
+  EXPECT_EQ(wire_error(refused).reason, "WORKER_NAME_TAKEN") << refused.error_message();
+  EXPECT_TRUE(owner.acquire() == std::nullopt) << "goes on";
+  std::string last;
+  for (int i = 0; i < 300 && last.find("TAKEN") == std::string::npos; ++i) {  // written beside the answer
+    const auto audit = admin_->list_audit();
+    ASSERT_TRUE(audit.ok()) << audit.status();
+    const auto& row = *audit->entries().rbegin();
+    last = row.principal() + " " + row.address() + " " + row.subject() + " " + row.outcome();
+  }
+  EXPECT_EQ(last, "box-1 127.0.0.1 workers/box-1 WORKER_NAME_TAKEN");
+}
+
+}  // namespace
+}  // namespace locus::test

@@ -1,0 +1,145 @@
+// How much of what takes long one caller may have under way.
+#include "server/authority/places.h"
+
+#include <gmock/gmock.h>
+
+#include "core/base/error.h"
+#include "core/base/sha256.h"
+#include "server/authority/answer.h"
+#include "storage/memory/store.h"
+#include "tests/server/support/callers.h"
+
+namespace locus::test {
+namespace {
+
+using server::HeldPlace;
+
+class UnderWay : public CallersTest {
+ protected:
+  void SetUp() override { start_asking(); }
+
+  std::unique_ptr<EventReader> watch_as(const std::string& caller) const {
+    return std::make_unique<EventReader>(http().address(), "/api/v1/events", bearer(caller));
+  }
+  // Until it is refused, or let in; what is under way begins and ends a moment after it was asked to.
+  template <class Ask>
+  static bool soon(Ask ask) {
+    for (int i = 0; i < 10'000; ++i) {
+      if (ask()) return true;
+    }
+    return false;
+  }
+};
+
+TEST_F(UnderWay, OneCallerHasSixteenStreamsAndOthersHaveTheirs) {
+  std::vector<std::unique_ptr<EventReader>> open;
+  for (int i = 0; i < kStreamsAtATime; ++i) {
+    open.push_back(watch_as("viewer"));
+    ASSERT_THAT(open.back()->head(), ::testing::HasSubstr(" 200 ")) << i;
+  }
+  const HttpAnswer refused = get_as("viewer", "/api/v1/events");
+  EXPECT_EQ(refused.status, 429) << refused.body;
+  EXPECT_EQ(reason(refused), "RATE_LIMITED");
+  EXPECT_EQ(refused.headers.at("retry-after"), "5");
+  const auto context = as("viewer");
+  v1::WatchEventsResponse event;
+  const auto stream = v1::ExperimentService::NewStub(connection_of("viewer"))->WatchEvents(context.get(), {});
+  EXPECT_FALSE(stream->Read(&event));
+  const grpc::Status status = stream->Finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED) << "both doors count together";
+  EXPECT_THAT(status.error_details(), ::testing::HasSubstr("RetryInfo"));
+  EXPECT_THAT(watch_as("ada")->head(), ::testing::HasSubstr(" 200 "));
+  EXPECT_EQ(get_as("viewer", "/api/v1/server").status, 200) << "and answers other questions";
+  open.pop_back();
+  EXPECT_TRUE(soon([&] { return watch_as("viewer")->head().find(" 200 ") != std::string::npos; }));
+}
+
+// An upload that has said what it brings, and brings nothing.
+struct OpenUpload {
+  explicit OpenUpload(const std::shared_ptr<grpc::Channel>& channel, std::unique_ptr<grpc::ClientContext> of,
+                      const std::string& bytes)
+      : context(std::move(of)),
+        stream(v1::ArtifactService::NewStub(channel)->UploadArtifact(context.get(), &response)) {
+    v1::UploadArtifactRequest request;
+    request.mutable_header()->set_sha256(sha256_hex(bytes));
+    request.mutable_header()->set_bytes(static_cast<std::int64_t>(bytes.size()));
+    request.mutable_header()->set_kind("weights");
+    stream->Write(request);
+  }
+  grpc::Status end() {
+    stream->WritesDone();
+    return stream->Finish();
+  }
+  std::unique_ptr<grpc::ClientContext> context;
+  v1::UploadArtifactResponse response;
+  std::unique_ptr<grpc::ClientWriter<v1::UploadArtifactRequest>> stream;
+};
+
+TEST_F(UnderWay, OneCallerUploadsTwoAtATime) {
+  const auto channel = connection_of("operator");
+  OpenUpload one(channel, as("operator"), "one"), two(channel, as("operator"), "two");
+  grpc::Status refused;
+  EXPECT_TRUE(soon([&] {
+    refused = OpenUpload(channel, as("operator"), "").end();
+    return refused.error_message().find("under way") != std::string::npos;
+  }));
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED) << refused.error_message();
+  EXPECT_EQ(wire_error(refused).reason, "RATE_LIMITED");
+  EXPECT_TRUE(OpenUpload(connection_of("admin"), as("admin"), "").end().ok());
+  EXPECT_EQ(one.end().error_code(), grpc::StatusCode::DATA_LOSS) << "it brought nothing";
+  EXPECT_TRUE(soon([&] { return OpenUpload(channel, as("operator"), "").end().ok(); }));
+  two.end();
+}
+
+// An answer in pieces that nobody reads.
+using Pieces = std::function<absl::StatusOr<std::optional<int>>()>;
+
+class CountedAnswers : public ::testing::Test {
+ protected:
+  absl::StatusOr<Pieces> answer(const char* rpc, const std::string& caller) {
+    const Principal who = {.name = caller, .account = caller, .role = Role::kAdmin, .via = Via::kToken};
+    return server::answer_pieces(gate_, *server::find_rule(rpc), who, v1::ExportExperimentRequest(),
+                                 [](const server::Caller& asking) -> absl::StatusOr<Pieces> {
+                                   asking.looked();
+                                   return Pieces([] { return std::optional<int>(); });
+                                 });
+  }
+
+  std::unique_ptr<Store> store_ = make_memory_store();
+  server::Gate gate_{*store_, system_clock(), /*asks=*/true};
+};
+
+TEST_F(CountedAnswers, ExportsAndBackupsAreFourTogetherUntilTheyAreLetGoOf) {
+  std::vector<Pieces> open;
+  for (const char* rpc : {"ExperimentService/ExportExperiment", "AdminService/Backup", "AdminService/Backup",
+                          "ExperimentService/ExportExperiment"})
+    open.push_back(answer(rpc, "ada").value());
+  ASSERT_EQ(static_cast<int>(open.size()), kCopiesAtATime);
+  const absl::Status refused = answer("AdminService/Backup", "ada").status();
+  EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
+  EXPECT_TRUE(has_reason(refused, ErrorReason::kRateLimited));
+  EXPECT_EQ(error_detail(refused)->metadata.at("retry_seconds"), "5");
+  EXPECT_TRUE(answer("AdminService/Backup", "eve").ok()) << "another caller has her own";
+  EXPECT_TRUE(store_->identity().audit(0, 10)->empty()) << "nothing was done, and nobody lacked a role";
+  open.pop_back();
+  EXPECT_TRUE(answer("AdminService/Backup", "ada").ok());
+}
+
+TEST_F(CountedAnswers, AnAnswerThatOutlivesTheGateGivesItsPlaceBackAllTheSame) {
+  auto gate = std::make_unique<server::Gate>(*store_, system_clock(), /*asks=*/true);
+  const Principal who = {.name = "ada", .account = "ada", .role = Role::kAdmin, .via = Via::kToken};
+  HeldPlace place = gate->hold(who, *server::find_rule("AdminService/Backup")).value();
+  EXPECT_EQ(place.use_count(), 1);
+  gate.reset();
+  place.reset();
+}
+
+TEST_F(CountedAnswers, NobodyIsCountedWhereNobodyIsAsked) {
+  for (int i = 0; i < 3 * kStreamsAtATime; ++i) {
+    const auto place = gate_.hold(local_principal(), *server::find_rule("ExperimentService/WatchEvents"));
+    ASSERT_TRUE(place.ok() && place->use_count() == 0);
+  }
+}
+
+}  // namespace
+}  // namespace locus::test
