@@ -10,7 +10,7 @@ SEED ?= 1
 SECONDS ?= 60
 .DEFAULT_GOAL := help
 .PHONY: help demo gpu artifacts kernels priors vtab dense test processors papers hosts search bench peers chaos exposed fuzz guesses sanitize threads drill \
-  lint build python interchange wheel wheel-check deb deb-check docs web sbom offline setup clean
+  lint build python interchange wheel wheel-check deb deb-check docs web sbom offline slurm kubernetes image setup clean
 
 help: ## say what there is
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -161,6 +161,19 @@ sbom: build ## write what the programs and the dashboard are made of to build/sb
 offline: ## build and test with the network cut off, in a folder of its own: what set-up fetched must do; needs root or user namespaces; an hour
 	@tools/setup test
 	@tools/offline build/offline
+
+slurm: ## start a Slurm of Debian's on this machine and run an experiment on workers that its provisioner starts, with jobs cancelled, pre-empted and daemons killed; needs root, some ten minutes
+	@tools/setup slurm
+	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build locus locus-trainer
+	@BUILD=$(BUILD) tools/slurm
+
+kubernetes: ## hold the manifests of deploy/kubernetes to the schemas of Kubernetes; a minute, asks no cluster
+	@tools/kubernetes
+
+image: ## container images of server and worker into build/image, each twice with the same digest, and the demo's first trial in the worker's; needs root, minutes
+	@tools/setup image
+	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build all
+	@BUILD=$(BUILD) tools/image
 
 setup: ## install what is missing, nothing else
 	@tools/setup test

@@ -5,17 +5,24 @@
 
 #include "cli/command.h"
 #include "cli/settings.h"
+#include "core/base/duration.h"
 #include "core/base/error.h"
 
 namespace locus {
 namespace {
 
-void add_options(Command& command, WorkerOptions& options) {
+// As given on the command line; empty: not.
+struct LifeOptions {
+  std::string idle, length;
+};
+
+void add_options(Command& command, WorkerOptions& options, LifeOptions& life) {
   command
       .add_option("--enroll", options.enroll,
                   "Get a certificate with this token of `locus admin invite` first, from the dashboard's address in "
                   "--server; it is kept and renewed in the work folder")
-      ->type_name("TOKEN");
+      ->type_name("TOKEN")
+      ->envname("LOCUS_ENROLL");
   command.add_option("--name", options.name, "Unique name of this worker (default: from the host's name)")
       ->type_name("NAME");
   command.add_option("--device", options.device, "What to train on")
@@ -50,6 +57,12 @@ void add_options(Command& command, WorkerOptions& options) {
       ->type_name("SECONDS")
       ->range(1, 86400)
       ->show_default();
+  command.add_option("--exit-when-idle", life.idle, "End by itself after so long without work, such as 15m")
+      ->type_name("TIME");
+  command
+      .add_option("--lifetime", life.length,
+                  "Drain and end by itself after so long, such as 23h; in a job of Slurm its end counts, too")
+      ->type_name("TIME");
   command.add_flag("--take-over", options.take_over,
                    "Take the name even from a daemon that lives under it; what that one runs is lost");
   command.add_flag("--once", options.once,
@@ -71,7 +84,19 @@ absl::Status choose_server(const ServerChoice& choice, WorkerOptions& options) {
   return absl::OkStatus();
 }
 
-int run(WorkerOptions options, const ServerChoice& choice) {
+absl::Status settle_life(const LifeOptions& life, WorkerOptions& options) {
+  if (!life.idle.empty()) {
+    LOCUS_ASSIGN_OR_RETURN(options.exit_when_idle, parse_duration(life.idle, "--exit-when-idle"));
+  }
+  if (!life.length.empty()) {
+    LOCUS_ASSIGN_OR_RETURN(options.lifetime, parse_duration(life.length, "--lifetime"));
+  }
+  return absl::OkStatus();
+}
+
+int run(WorkerOptions options, const LifeOptions& life, const ServerChoice& choice) {
+  if (const absl::Status status = settle_life(life, options); !status.ok())
+    return report_error(status, choice.json, nullptr, kExitUsage);
   if (const absl::Status status = choose_server(choice, options); !status.ok())
     return report_error(status, choice.json);
   const bool json = choice.json;
@@ -99,13 +124,15 @@ void add_worker(Program& app) {
                         {{"locus worker --slots 2", "Two CPU slots for the server on this machine"},
                          {"locus worker --enroll TOKEN --server https://gpu.example.org:7172",
                           "Become a worker of a server elsewhere; afterwards `locus worker` is enough"},
+                         {"locus worker --exit-when-idle 15m --lifetime 23h", "On a machine that is lent for a day"},
                          {"locus worker --device cuda", "One slot for each GPU"},
                          {"locus worker --device cuda --per-gpu 4", "Four stages at a time on each GPU"}}});
   auto options = std::make_shared<WorkerOptions>();
   auto choice = std::make_shared<ServerChoice>();
   add_server_options(command, *choice);
-  add_options(command, *options);
-  command.body = [options, choice] { return run(*options, *choice); };
+  auto life = std::make_shared<LifeOptions>();
+  add_options(command, *options, *life);
+  command.body = [options, life, choice] { return run(*options, *life, *choice); };
 }
 
 }  // namespace locus

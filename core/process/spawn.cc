@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -11,7 +12,9 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
+#include <sstream>
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
@@ -84,7 +87,7 @@ absl::StatusOr<pid_t> spawn(const SpawnRequest& request) {
   const auto arguments = pointers(request.arguments);
   const auto environment = pointers(request.environment);
   const Fd empty(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  const Fd input = duplicate(empty.get());
+  const Fd input = duplicate(request.input >= 0 ? request.input : empty.get());
   const Fd output = duplicate(request.output >= 0 ? request.output : empty.get());
   const Fd error = duplicate(request.error >= 0 ? request.error : empty.get());
   const Fd inherit(request.inherit >= 0 ? ::fcntl(request.inherit, F_DUPFD_CLOEXEC, kClearOfFixed) : -1);
@@ -116,6 +119,19 @@ namespace {
 
 constexpr std::size_t kCapturedBytes = 16 << 20;
 
+// A file in memory, at its beginning: unlike a pipe it takes all of it at once, read or not.
+absl::StatusOr<Fd> text_to_read(const std::string& text) {
+  Fd file(::memfd_create("input", MFD_CLOEXEC));
+  std::size_t written = 0;
+  while (file && written < text.size()) {
+    const ssize_t n = ::write(file.get(), text.data() + written, text.size() - written);
+    if (n < 0 && errno != EINTR) return spawn_error("a program with its input", errno);
+    if (n > 0) written += static_cast<std::size_t>(n);
+  }
+  if (!file || ::lseek(file.get(), 0, SEEK_SET) != 0) return spawn_error("a program with its input", errno);
+  return file;
+}
+
 // Appends what is there to read, up to what may be captured; false at end of file.
 bool drain(int fd, std::string& to) {
   char bytes[4096];
@@ -134,8 +150,9 @@ bool drain(int fd, std::string& to) {
 
 }  // namespace
 
-absl::StatusOr<std::string> run_and_capture(const std::vector<std::string>& arguments,
-                                            std::chrono::milliseconds limit) {
+absl::StatusOr<std::string> run_and_capture(const std::vector<std::string>& arguments, std::chrono::milliseconds limit,
+                                            const std::string& input,
+                                            const std::map<std::string, std::string>& variables) {
   int out[2];
   int err[2];
   if (::pipe2(out, O_CLOEXEC | O_NONBLOCK) != 0) return spawn_error(arguments.front(), errno);
@@ -144,8 +161,12 @@ absl::StatusOr<std::string> run_and_capture(const std::vector<std::string>& argu
   Fd err_read(err[0]), err_write(err[1]);
   ::fcntl(out_write.get(), F_SETFL, 0);  // the child's ends block
   ::fcntl(err_write.get(), F_SETFL, 0);
+  std::vector<std::string> environment = current_environment();
+  for (const auto& [name, value] : variables) set_variable(environment, name, value);
+  LOCUS_ASSIGN_OR_RETURN(const Fd text, input.empty() ? absl::StatusOr<Fd>(Fd()) : text_to_read(input));
   LOCUS_ASSIGN_OR_RETURN(const pid_t child, spawn({.arguments = arguments,
-                                                   .environment = current_environment(),
+                                                   .environment = std::move(environment),
+                                                   .input = text.get(),
                                                    .output = out_write.get(),
                                                    .error = err_write.get()}));
   out_write = Fd();
@@ -178,6 +199,20 @@ absl::StatusOr<std::string> run_and_capture(const std::vector<std::string>& argu
   for (const auto& word : arguments) command += (command.empty() ? "" : " ") + word;
   return make_error(absl::StatusCode::kUnavailable, ErrorReason::kInvalidArgument,
                     "`" + command + "`: " + found + "; " + errors, "", {{"found", found}});
+}
+
+absl::StatusOr<std::string> find_program(const std::string& name, const std::string& advice) {
+  if (name.find('/') != std::string::npos) return name;
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path ? path : "/usr/local/bin:/usr/bin:/bin");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const std::string file = (folder.empty() ? "." : folder) + "/" + name;
+    if (::access(file.c_str(), X_OK) == 0) return file;
+  }
+  return make_error(
+      absl::StatusCode::kNotFound, ErrorReason::kInvalidArgument,
+      "there is no program " + name + " in PATH" + (path ? std::string(" (") + path + ")" : "") + "; " + advice, "",
+      {{"program", name}});
 }
 
 std::vector<std::string> current_environment() {

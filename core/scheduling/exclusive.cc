@@ -46,7 +46,8 @@ Scheduler::Records::Reservations Scheduler::Records::reservations() const {
                        [](const Candidate& a, const Candidate& b) { return a.busy < b.busy; });
     }
     const auto found = std::find_if(left->begin(), left->end(), [&](const Candidate& candidate) {
-      return accepts(workers_.at(candidate.device.first), requirement);
+      const Worker& worker = workers_.at(candidate.device.first);
+      return accepts(worker, requirement) && ends_in_time(worker, key.stage);
     });
     if (found == left->end()) return false;
     out.emplace(found->device, key);
@@ -71,7 +72,7 @@ bool Scheduler::Records::vacant(const Worker& worker, int slot, const Waiting& w
 std::optional<int> Scheduler::Records::slot_for(const Waiting& waiting, int requirement, const ReadyKey& key,
                                                 const Reservations& reserved) const {
   const Worker& worker = workers_.at(waiting.worker);
-  if (!accepts(worker, requirement)) return std::nullopt;
+  if (!accepts(worker, requirement) || !ends_in_time(worker, key.stage)) return std::nullopt;
   const bool alone = requirements_.exclusive(requirement);
   for (const int slot : waiting.free_slots) {
     const Device device{worker.row.id, worker.device(slot)};

@@ -74,7 +74,8 @@ void Scheduler::State::release_back_offs() {
 // Puts the stage where it belongs: into the ready queue under its present key, among those backing off, or in
 // neither.
 void Scheduler::State::refresh_ready(Stage& stage) {
-  if (stage.ready) ready_.erase(stage.requirement, *stage.ready);
+  const bool was_ready = stage.ready.has_value();
+  if (was_ready) ready_.erase(stage.requirement, *stage.ready);
   stage.ready.reset();
   backing_off_.erase({stage.not_before, stage.row.id});
   if (stage.row.state != StageState::kQueued) return;
@@ -83,7 +84,9 @@ void Scheduler::State::refresh_ready(Stage& stage) {
     return;
   }
   stage.ready = ready_key(stage);
-  if (stage.ready) ready_.insert(stage.requirement, *stage.ready);
+  if (!stage.ready) return;
+  ready_.insert(stage.requirement, *stage.ready);
+  if (!was_ready) stage.ready_since = now_.steady;
 }
 
 void Scheduler::State::match() {

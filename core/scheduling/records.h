@@ -46,6 +46,8 @@ class Scheduler::Records {
     std::optional<CheckpointRow> resume;
     std::optional<Running> running;
     std::optional<ReadyKey> ready;  // as which it is in the ready queue
+    Microseconds ready_since = 0;   // steady; while it is in the ready queue
+    Microseconds estimate = 0;      // StagesEstimated
     Microseconds not_before = 0;    // steady; end of the back-off
     std::int64_t parked_at = -1;    // the step where it had parked before it went on; -1: it had not
     int requirement = 0;
@@ -71,7 +73,9 @@ class Scheduler::Records {
     int device(int slot) const {
       return static_cast<std::size_t>(slot) < device_of.size() ? device_of[static_cast<std::size_t>(slot)] : 0;
     }
-    std::set<StageId> failed_in_row;  // by failures that may be its own, without a success between
+    std::optional<Microseconds> ends_at;  // steady; when its daemon drains by itself
+    Microseconds lifetime = 0;            // of that daemon
+    std::set<StageId> failed_in_row;      // by failures that may be its own, without a success between
   };
   using TrialStage = std::pair<StageId, std::int64_t>;     // stage, trial
   using TrialStages = std::map<TrialStage, std::int64_t>;  // and how far it is wanted
@@ -115,6 +119,9 @@ class Scheduler::Records {
   bool could_run(const Worker& worker, int requirement) const;
   bool untried(int requirement) const;
   static std::string duration_text(Microseconds us);
+
+  // ends.cc
+  bool ends_in_time(const Worker& worker, StageId stage) const;
 
   // parking.cc
   static std::int64_t stop_point(const Wants& wants);

@@ -17,6 +17,10 @@ std::optional<Microseconds> Scheduler::next_wake() const { return state_->next_w
 std::vector<ReplyToken> Scheduler::waiting() const { return state_->waiting(); }
 std::vector<WorkerView> Scheduler::workers(Now now) const { return View(state_->records()).workers(now); }
 Fleet Scheduler::fleet() const { return View(state_->records()).fleet(); }
+std::vector<QueuedStage> Scheduler::queued(Now now, const std::function<bool(StageId)>& describe) const {
+  return View(state_->records()).queued(now, describe);
+}
+bool Scheduler::any_ends() const { return View(state_->records()).any_ends(); }
 std::optional<StatedAttempt> Scheduler::progress(StageId stage) const {
   return View(state_->records()).progress(stage);
 }

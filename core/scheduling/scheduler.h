@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -72,6 +73,9 @@ struct WorkerRegistered {
   bool take_over = false;                         // the name and its work, whoever holds it
   std::optional<std::set<std::string>> datasets;  // ids it holds; absent: all of its revisions
   std::string data_json;                          // WorkerRow::data_json
+  // Until its daemon drains by itself, and what that was at its start; absent: it stays.
+  std::optional<Microseconds> time_left = {};
+  Microseconds lifetime = 0;
 };
 struct WorkRequested {
   ReplyToken reply = 0;
@@ -203,6 +207,11 @@ struct WorkerForgetRequested {
   ReplyToken reply = 0;
   std::string name;
 };
+// How long queued stages would take from where they are, as far as that can be told; 0: it cannot. Those that are not named
+// keep what was said of them before.
+struct StagesEstimated {
+  std::map<StageId, Microseconds> busy;
+};
 // Whether stages are granted at all; a reason while they are not.
 struct IntakeChanged {
   std::string closed_because;
@@ -210,10 +219,10 @@ struct IntakeChanged {
 // Time has passed; step it at or after next_wake().
 struct Tick {};
 
-using Event =
-    std::variant<WorkerRegistered, WorkRequested, WorkRequestDropped, LeasesSynced, CheckpointCommitted,
-                 AttemptCompleted, ExperimentSubmitted, ExperimentStateRequested, StagesRerun, SearchDecided,
-                 ExperimentDeleted, PurgeDue, WorkerDrainRequested, WorkerForgetRequested, IntakeChanged, Tick>;
+using Event = std::variant<WorkerRegistered, WorkRequested, WorkRequestDropped, LeasesSynced, CheckpointCommitted,
+                           AttemptCompleted, ExperimentSubmitted, ExperimentStateRequested, StagesRerun, SearchDecided,
+                           ExperimentDeleted, PurgeDue, WorkerDrainRequested, WorkerForgetRequested, StagesEstimated,
+                           IntakeChanged, Tick>;
 
 // ---- commands ----
 struct Grant {
@@ -264,6 +273,17 @@ struct WorkerView {
   std::string name, state;
   Microseconds silent_for = 0;
   std::vector<StatedAttempt> running;
+  std::optional<Microseconds> ends_in;  // its daemon drains by itself then
+};
+
+// A stage that only waits for a place to run.
+struct QueuedStage {
+  StageId id = 0;
+  RequirementsPtr asks;
+  Microseconds waited = 0;  // since it could start, within this process
+  std::int64_t resume_step = 0, until_step = kToTheEnd;
+  int workers = 0;                // connected ones that take new work and could run it
+  std::string kind, config_json;  // empty where they were not asked for
 };
 
 // Who takes new work now.
@@ -296,6 +316,9 @@ class Scheduler {
 
   std::vector<WorkerView> workers(Now now) const;
   Fleet fleet() const;
+  // In order of their ids. `describe` says of which the configuration is wanted, too.
+  std::vector<QueuedStage> queued(Now now, const std::function<bool(StageId)>& describe) const;
+  bool any_ends() const;                                       // a connected worker has said when it ends
   std::optional<StatedAttempt> progress(StageId stage) const;  // of a running stage, as last reported
   std::optional<StageState> stage_state(StageId stage) const;  // nothing: terminal or unknown, the store knows
   std::string explain(StageId stage, Now now) const;           // why it is in its state, a sentence; empty likewise

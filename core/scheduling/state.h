@@ -74,6 +74,9 @@ class Scheduler::State : private Records {
   void drain_if_all_fails(Worker& worker, const Ending& ending);
   int working_workers() const;
 
+  // ends.cc
+  void handle(const StagesEstimated& event);
+
   // rerun.cc
   void handle(const StagesRerun& event);
   void handle(const ExperimentDeleted& event);

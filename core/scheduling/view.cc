@@ -31,7 +31,9 @@ std::vector<WorkerView> Scheduler::View::workers(Now now) const {
                     .name = worker.row.name,
                     .state = to_string(worker.row.state),
                     .silent_for = std::max<Microseconds>(0, now.steady - worker.heard),
-                    .running = {}};
+                    .running = {},
+                    .ends_in = {}};
+    if (worker.connected && worker.ends_at) view.ends_in = std::max<Microseconds>(0, *worker.ends_at - now.steady);
     if (worker.row.state != WorkerState::kOffline && (!worker.connected || view.silent_for > records_.policy_.lease)) {
       view.state = "silent";
     }
@@ -172,6 +174,7 @@ std::string Scheduler::View::explain_slots(const Stage& stage, Now now) const {
     busy += std::min(worker.slots, worker.running.size());
     name = worker.row.name;
   }
+  if (std::string text = explain_late(stage, now); !text.empty()) return text;
   if (records_.requirements_.exclusive(stage.requirement)) {
     if (std::string text = explain_alone(stage, now); !text.empty()) return text;
   } else if (busy < slots) {

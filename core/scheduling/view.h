@@ -16,6 +16,8 @@ class Scheduler::View {
 
   std::vector<WorkerView> workers(Now now) const;
   Fleet fleet() const;
+  std::vector<QueuedStage> queued(Now now, const std::function<bool(StageId)>& describe) const;
+  bool any_ends() const;
   std::optional<StatedAttempt> progress(StageId stage) const;
   std::optional<StageState> stage_state(StageId stage) const;
   std::string explain(StageId stage, Now now) const;
@@ -35,6 +37,7 @@ class Scheduler::View {
   std::string explain_slots(const Stage& stage, Now now) const;
   std::string explain_alone(const Stage& stage, Now now) const;
   std::string explain_shut(const Stage& stage) const;
+  std::string explain_late(const Stage& stage, Now now) const;
   static std::string clock_text(Microseconds wall);
   std::optional<Microseconds> time_left(const Stage& stage, Now now) const;
   std::optional<Microseconds> until_free_slot(const Stage& stage, Now now) const;

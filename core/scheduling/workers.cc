@@ -117,6 +117,9 @@ void Scheduler::State::take_offer(Worker& worker, const WorkerRegistered& event)
         worker.revisions.emplace(std::string(kDatasetItem) + held, kCopyRevision);
     }
   }
+  worker.ends_at.reset();
+  if (event.time_left) worker.ends_at = now_.steady + *event.time_left;
+  worker.lifetime = event.lifetime;
   worker.slots = event.slots.size();
   worker.device_of.clear();
   for (const SlotOffer& slot : event.slots) worker.device_of.push_back(slot.device == "cpu" ? 0 : 1 + slot.index);

@@ -91,6 +91,8 @@ class Server {
   bool answers() const;
   // Looks at the data folder's disk now, as it does every few seconds by itself.
   void look_at_disk();
+  // Estimates what waits, for workers that end, as it does every quarter of a minute by itself.
+  void estimate_waiting();
   // Looks at keys and certificates now, as it does every minute by itself; nothing without TLS.
   void look_at_certificates();
 

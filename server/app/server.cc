@@ -5,6 +5,7 @@
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <functional>
 #include <future>
 #include <mutex>
 
@@ -46,6 +47,7 @@ constexpr auto kPagesEnd = std::chrono::seconds(2);  // answers still being sent
 constexpr auto kDiskEvery = std::chrono::seconds(2);
 constexpr auto kGarbageEvery = std::chrono::minutes(10);
 constexpr auto kCertificatesEvery = std::chrono::minutes(1);
+constexpr auto kEstimatesEvery = std::chrono::seconds(15);  // of what waits, for workers that end
 
 // What certificates that TLS has let in say: exactly one name of ours.
 absl::StatusOr<ShownCertificate> shown_certificate(std::string_view pem) {
@@ -82,7 +84,8 @@ class Server::Running {
         feed_(*parts_.store, pool_, io_),
         disk_timer_(io_),
         garbage_timer_(io_),
-        certificates_timer_(io_) {}
+        certificates_timer_(io_),
+        estimates_timer_(io_) {}
   ~Running() { stop(); }
 
   absl::Status start(const ServerOptions& options) {
@@ -107,8 +110,7 @@ class Server::Running {
     addresses_.http = Address{http.host, http_->port()}.text();
     addresses_.tls = tls;
     api_->set_addresses(addresses_.grpc, addresses_.http);
-    watch_disk();
-    collect_garbage();
+    begin_rounds();
     io_ended_ = std::async(std::launch::async, [this] { io_.run(); });
     alerts_ =
         std::make_unique<AlertThread>(*parts_.store, *parts_.clock, options.alerts, [this](const std::string& name) {
@@ -116,7 +118,6 @@ class Server::Running {
           request.set_name(name);
           return api_->get_experiment(request);
         });
-    watch_certificates();
     ready_ = true;
     grpc_->set_serving(true);
     return absl::OkStatus();
@@ -135,6 +136,7 @@ class Server::Running {
       disk_timer_.cancel();
       garbage_timer_.cancel();
       certificates_timer_.cancel();
+      estimates_timer_.cancel();
     });
     if (http_) http_->stop();
     if (grpc_) grpc_->stop(kCallsEnd);
@@ -171,6 +173,11 @@ class Server::Running {
     if (now > before) pool_.post([this] { sweep(); });
   }
 
+  void estimate_waiting() {
+    const absl::Status status = api_->demand().tell_scheduler();
+    if (!status.ok()) log_info("estimates of what waits: {}", std::string(status.message()));
+  }
+
   void look_at_certificates() {
     if (keeper_) keeper_->look();
   }
@@ -188,22 +195,21 @@ class Server::Running {
     return out;
   }
 
-  void watch_disk() {
-    disk_timer_.expires_after(kDiskEvery);
-    disk_timer_.async_wait([this](const boost::system::error_code& error) {
+  // What is done again and again until the server stops; on the loop, so it must not block for long.
+  void every(std::chrono::seconds pace, boost::asio::steady_timer& timer, std::function<void()> task) {
+    timer.expires_after(pace);
+    timer.async_wait([this, pace, &timer, task = std::move(task)](const boost::system::error_code& error) mutable {
       if (error || stopped_) return;
-      look_at_disk();
-      watch_disk();
+      task();
+      every(pace, timer, std::move(task));
     });
   }
 
-  void collect_garbage() {
-    garbage_timer_.expires_after(kGarbageEvery);
-    garbage_timer_.async_wait([this](const boost::system::error_code& error) {
-      if (error || stopped_) return;
-      pool_.post([this] { sweep(); });
-      collect_garbage();
-    });
+  void begin_rounds() {
+    every(kDiskEvery, disk_timer_, [this] { look_at_disk(); });
+    every(kGarbageEvery, garbage_timer_, [this] { pool_.post([this] { sweep(); }); });
+    every(kEstimatesEvery, estimates_timer_, [this] { pool_.post([this] { estimate_waiting(); }); });
+    if (keeper_) every(kCertificatesEvery, certificates_timer_, [this] { pool_.post([this] { keeper_->look(); }); });
   }
 
   void sweep() {
@@ -251,16 +257,6 @@ class Server::Running {
                         [this] { return static_cast<double>(keeper_->seconds_left()); });
     metrics_->add_gauge("locus_certificate_refused", "1 while new keys or certificates fail a check and old ones stay",
                         [this] { return keeper_->trouble().empty() ? 0.0 : 1.0; });
-  }
-
-  void watch_certificates() {
-    if (!keeper_) return;
-    certificates_timer_.expires_after(kCertificatesEvery);
-    certificates_timer_.async_wait([this](const boost::system::error_code& error) {
-      if (error || stopped_) return;
-      pool_.post([this] { keeper_->look(); });
-      watch_certificates();
-    });
   }
 
   absl::Status load(const ServerOptions& options) {
@@ -334,7 +330,7 @@ class Server::Running {
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
   WorkPool pool_;
   EventFeed feed_;
-  boost::asio::steady_timer disk_timer_, garbage_timer_, certificates_timer_;
+  boost::asio::steady_timer disk_timer_, garbage_timer_, certificates_timer_, estimates_timer_;
   std::filesystem::path data_;
   std::mutex looking_;  // one change of the disk's state at a time
   ArtifactGate gate_;
@@ -377,6 +373,7 @@ void Server::stop() { running_->stop(); }
 bool Server::answers() const { return running_->answers(); }
 void Server::look_at_certificates() { running_->look_at_certificates(); }
 void Server::look_at_disk() { running_->look_at_disk(); }
+void Server::estimate_waiting() { running_->estimate_waiting(); }
 
 std::string openapi_text() { return openapi_document(Routes(nullptr).all(), LOCUS_VERSION).dump(1) + "\n"; }
 

@@ -45,6 +45,7 @@ Api::Api(Parts parts, std::string version)
       submissions_(store_, catalog_, coordinator_, clock_),
       views_(store_, artifacts_, coordinator_, outlines_, leaderboards_, parts.searches, clock_),
       workers_(store_, coordinator_, clock_),
+      demand_(store_, catalog_, coordinator_, clock_),
       gate_(parts.gate),
       enrollment_(store_, clock_, parts.enrollment),
       runner_(parts.searches),
@@ -193,6 +194,8 @@ absl::StatusOr<PullSource<v1::ExportExperimentResponse>> Api::export_experiment(
     const v1::ExportExperimentRequest& request) {
   return server::export_experiment(store_, request);
 }
+
+absl::StatusOr<v1::Demand> Api::get_demand(const v1::GetDemandRequest&) { return demand_.get(); }
 
 absl::StatusOr<v1::WorkerDetail> Api::get_worker(const v1::GetWorkerRequest& request) {
   return workers_.get(request.name());

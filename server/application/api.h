@@ -25,6 +25,7 @@
 #include "server/analysis/leaderboard_query.h"
 #include "server/analysis/outline_cache.h"
 #include "server/analysis/pivot_query.h"
+#include "server/application/demand.h"
 #include "server/application/enrollment.h"
 #include "server/application/experiment_view.h"
 #include "server/application/picture_desk.h"
@@ -104,6 +105,7 @@ class Api {
   absl::StatusOr<v1::Drawing> draw_trial(const v1::DrawTrialRequest& request);
   absl::StatusOr<v1::Server> get_server(const v1::GetServerRequest& request);
   absl::StatusOr<v1::ListWorkersResponse> list_workers(const v1::ListWorkersRequest& request);
+  absl::StatusOr<v1::Demand> get_demand(const v1::GetDemandRequest& request);
   absl::StatusOr<v1::WorkerDetail> get_worker(const v1::GetWorkerRequest& request);
   absl::StatusOr<v1::Worker> drain_worker(const v1::DrainWorkerRequest& request, const Caller& caller);
   absl::StatusOr<v1::Worker> forget_worker(const v1::ForgetWorkerRequest& request, const Caller& caller);
@@ -134,6 +136,7 @@ class Api {
                                                            const Caller& caller);
 
   Gate& gate() { return gate_; }
+  DemandDesk& demand() { return demand_; }
   // Known once both listeners are bound.
   void set_addresses(std::string grpc, std::string http);
   // INVALID_ARGUMENT for a cursor below -1, NOT_FOUND for an experiment that does not exist.
@@ -161,6 +164,7 @@ class Api {
   Submissions submissions_;
   ExperimentViews views_;
   WorkerViews workers_;
+  DemandDesk demand_;
   Gate& gate_;
   EnrollmentDesk enrollment_;
   SearchRunner& runner_;

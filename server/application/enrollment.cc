@@ -28,8 +28,22 @@ std::int64_t life_of(Role role) {
   return (machine ? kMachineDays : kPersonDays) * kDay;
 }
 
-absl::StatusOr<std::string> labels_of(const v1::CreateInvitationRequest& request) {
+// A provisioner has workers in whose names begin with its own, which is that of its pool, and who are labeled with it.
+absl::Status check_pool(const Principal& who, const v1::CreateInvitationRequest& request, Role role) {
+  if (who.role != Role::kProvisioner) return absl::OkStatus();
+  const bool labeled =
+      request.labels_size() == 0 ||
+      (request.labels_size() == 1 && request.labels().count("pool") == 1 && request.labels().at("pool") == who.name);
+  if (role == Role::kWorker && request.name().starts_with(who.name + "-") && labeled) return absl::OkStatus();
+  return make_error(absl::StatusCode::kPermissionDenied, ErrorReason::kNotPermitted,
+                    "the provisioner " + who.name + " invites workers called " + who.name +
+                        "-..., labeled pool=" + who.name + "; ask an administrator for \"" + request.name() + "\"",
+                    "name", {{"name", request.name()}});
+}
+
+absl::StatusOr<std::string> labels_of(const Principal& who, const v1::CreateInvitationRequest& request) {
   Json out = Json::object();
+  if (who.role == Role::kProvisioner) out["pool"] = who.name;
   if (request.labels_size() > kMostLabels)
     return invalid_field("labels", "a worker has at most " + std::to_string(kMostLabels) + " labels");
   for (const auto& [key, value] : request.labels()) {
@@ -76,12 +90,13 @@ absl::StatusOr<v1::Invitation> EnrollmentDesk::invite(const v1::CreateInvitation
   if (!valid_name(request.name()))
     return invalid_field(
         "name", "\"" + request.name() + "\" is no name: lower-case letters, digits and dashes, a letter first");
+  LOCUS_RETURN_IF_ERROR(check_pool(caller.principal, request, *role));
   const std::string account = request.account().empty() ? request.name() : request.account();
   if (!valid_account(account))
     return invalid_field("account", "an account is text of 1 to 200 bytes without control characters");
   const std::int64_t ttl = request.has_ttl() ? request.ttl().seconds() : kInvitationSeconds;
   if (ttl < 1 || ttl > kInvitationDays * kDay) return invalid_field("ttl", "an invitation is good for 1 s to 30 days");
-  LOCUS_ASSIGN_OR_RETURN(const std::string labels, labels_of(request));
+  LOCUS_ASSIGN_OR_RETURN(const std::string labels, labels_of(caller.principal, request));
   const InvitationToken token{parts_.tls->generation()->checked.fingerprint, new_secret()};
   const Microseconds now = clock_.wall();
   InvitationRow row{hash_of_secret(token.secret),

@@ -94,6 +94,7 @@ absl::Status WorkerViews::fill(const WorkerRow& row, const std::map<WorkerId, Li
   if (found == connected.end()) return absl::OkStatus();
   const Live& live = found->second;
   out->set_state(live.view.state);
+  if (live.view.ends_in) *out->mutable_end_time() = to_timestamp(clock_.wall() + *live.view.ends_in);
   if (row.state != WorkerState::kOffline)
     *out->mutable_seen_time() = to_timestamp(clock_.wall() - live.view.silent_for);
   for (const StatedAttempt& lease : live.view.running) {

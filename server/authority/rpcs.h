@@ -28,7 +28,8 @@ struct Access {
 };
 namespace access {
 inline constexpr Access kViewer{{Role::kViewer}}, kSubmitter{{Role::kSubmitter}}, kOperator{{Role::kOperator}},
-    kAdmin{{Role::kAdmin}}, kWorker{{Role::kWorker}}, kViewerOrWorker{{Role::kViewer, Role::kWorker}},
+    kAdmin{{Role::kAdmin}}, kAdminOrProvisioner{{Role::kAdmin, Role::kProvisioner}}, kWorker{{Role::kWorker}},
+    kViewerOrProvisioner{{Role::kViewer, Role::kProvisioner}}, kViewerOrWorker{{Role::kViewer, Role::kWorker}},
     kOperatorOrWorker{{Role::kOperator, Role::kWorker}}, kAnyRole{{Role::kViewer, Role::kWorker, Role::kProvisioner}},
     kAnybody{{}, true};
 }  // namespace access

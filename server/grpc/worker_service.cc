@@ -21,6 +21,7 @@ namespace {
 
 constexpr int kSlotsMost = 1024, kRevisionsMost = 10'000, kHeldMost = 4096, kDatasetsMost = 1000;
 constexpr std::size_t kTextMost = 256;
+constexpr Microseconds kLifeMost = std::chrono::microseconds(std::chrono::years(10)).count();  // who says more stays
 
 absl::Status check(const v1::RegisterWorkerRequest& request) {
   if (request.protocol_version() != kProtocolVersion) {
@@ -70,6 +71,10 @@ WorkerRegistered to_event(const v1::RegisterWorkerRequest& request) {
   event.running = from_proto(request.held());
   event.instance = request.instance();
   event.take_over = request.take_over();
+  if (request.has_time_left()) {
+    event.time_left = std::clamp<Microseconds>(from_duration(request.time_left()), 0, kLifeMost);
+    event.lifetime = std::clamp<Microseconds>(from_duration(request.lifetime()), *event.time_left, kLifeMost);
+  }
   if (request.has_data()) {
     event.datasets.emplace(request.data().datasets().begin(), request.data().datasets().end());
     event.data_json = data_to_json(request.data());

@@ -98,6 +98,15 @@ absl::StatusOr<std::string> Metrics::expose() {
   families_->set("locus_slots", "Device slots of workers that are not offline", slots);
   families_->set("locus_slots_busy", "Of these, in use", busy);
   families_->set("locus_attempts_running", "Attempts that run now", running);
+  LOCUS_ASSIGN_OR_RETURN(const v1::Demand demand, api_.get_demand({}));
+  families_->set("locus_queued_stages", "Stages that only wait for a place to run",
+                 static_cast<double>(demand.queued()));
+  families_->set("locus_queued_oldest_seconds", "How long the oldest of them has waited since the server started",
+                 demand.oldest_wait_seconds());
+  families_->set("locus_queued_device_seconds", "How long devices would be busy with those of which runs tell",
+                 demand.device_seconds());
+  families_->set("locus_queued_without_estimate", "Those of which no run tells",
+                 static_cast<double>(demand.without_estimate()));
   for (const auto& one : families_->asked) families_->set(one.name, one.help, one.value());
   return prometheus::TextSerializer().Serialize(families_->registry.Collect());
 }

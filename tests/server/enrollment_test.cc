@@ -74,6 +74,38 @@ TEST_F(Enrolling, RefusesInvitationsThatNobodyCouldUse) {
   EXPECT_TRUE(absl::IsInvalidArgument(admin_->create_invitation(request).status()));
 }
 
+TEST_F(Enrolling, AProvisionerInvitesWorkersOfItsPoolAlone) {
+  v1::CreateInvitationRequest request;
+  request.set_role("provisioner");
+  request.set_name("gpu");
+  ASSERT_TRUE(enroll_as(admin_->create_invitation(request)->token(), "gpu").ok());
+  const auto provisioner = connect("gpu");
+  EXPECT_TRUE(provisioner->get_demand().ok());
+  const auto refused = [&](const std::string& role, const std::string& name, const std::string& pool = "") {
+    v1::CreateInvitationRequest asked;
+    asked.set_role(role);
+    asked.set_name(name);
+    if (!pool.empty()) (*asked.mutable_labels())["pool"] = pool;
+    return absl::IsPermissionDenied(provisioner->create_invitation(asked).status());
+  };
+  EXPECT_TRUE(refused("admin", "gpu-1"));
+  EXPECT_TRUE(refused("provisioner", "gpu-1"));
+  EXPECT_TRUE(refused("worker", "gpu"));
+  EXPECT_TRUE(refused("worker", "gpux"));
+  EXPECT_TRUE(refused("worker", "gpu-1", "vision"));
+  EXPECT_FALSE(refused("worker", "gpu-1", "gpu"));
+  request.set_role("worker");
+  request.set_name("gpu-2");
+  const auto invitation = provisioner->create_invitation(request);
+  ASSERT_TRUE(invitation.ok()) << invitation.status();
+  ASSERT_TRUE(enroll_as(invitation->token(), "gpu-2").ok());
+  const auto certificates = admin_->list_certificates();
+  ASSERT_TRUE(certificates.ok()) << certificates.status();
+  for (const v1::IssuedCertificate& one : certificates->certificates()) {
+    if (one.name() == "gpu-2") EXPECT_EQ(one.labels().at("pool"), "gpu") << "whatever it said";
+  }
+}
+
 TEST_F(Enrolling, RenewalKeepsTheKeyAndTheName) {
   ASSERT_TRUE(enroll_as(invite("worker", "box"), "box").ok());
   const Certificate before = certificate_of("box");

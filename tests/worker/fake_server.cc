@@ -72,6 +72,7 @@ class FakeServer::Workers final : public v1::WorkerService::Service {
     store_.sessions.insert(request->session());
     ++store_.workers[request->name()];
     ++store_.registrations;
+    store_.seconds_left = request->has_time_left() ? static_cast<double>(request->time_left().seconds()) : -1;
     for (const auto& held : request->held()) {
       FakeStage& stage = store_.stages.at(held.stage());
       if (stage.state == "running" && stage.attempt == held.attempt()) stage.session = request->session();

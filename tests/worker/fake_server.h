@@ -61,6 +61,7 @@ struct FakeStore {
   std::set<std::size_t> named;                             // how many slots requests have named
   std::set<std::string> sessions;                          // forgotten on restart
   std::map<std::string, std::int64_t> workers;             // name -> registrations
+  double seconds_left = -1;  // until the worker ends by itself, as last announced; -1: it stays
   int registrations = 0, stale_writes = 0, attempts_at_most = 3;
   int early_checkpoints = 0;                      // committed before the points up to their step were stored
   bool commit_checkpoints = true;                 // false: they are refused as something that may pass

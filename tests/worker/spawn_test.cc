@@ -72,6 +72,24 @@ TEST(Spawn, GivesTheChildDefaultSignals) {
   EXPECT_EQ(*output, "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
 }
 
+TEST(RunAndCapture, GivesTheProgramItsInput) {
+  const std::string input(200'000, 'x');  // more than a pipe holds
+  const auto output = run_and_capture({"/bin/cat"}, 60s, input);
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(*output, input);
+  EXPECT_TRUE(run_and_capture({"/bin/true"}, 60s, input).ok()) << "nobody has to read it";
+}
+
+TEST(FindProgram, GoesByThePathAsAShellDoes) {
+  const auto found = find_program("sh", "install one");
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_TRUE(run_and_capture({*found, "-c", "true"}, 60s).ok());
+  EXPECT_EQ(*find_program("/some/where/sh", ""), "/some/where/sh");
+  const auto none = find_program("no-such-program", "install one");
+  EXPECT_TRUE(absl::IsNotFound(none.status()));
+  EXPECT_THAT(std::string(none.status().message()), HasSubstr("install one"));
+}
+
 TEST(TrainerProcess, TellsHowItsChildEnded) {
   auto child = TrainerProcess::start({"/bin/false", current_environment()});
   ASSERT_TRUE(child.ok()) << child.status();

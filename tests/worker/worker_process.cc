@@ -27,6 +27,8 @@ int main(int argc, char** argv) {
     if (name == "outbox_bytes") options.outbox_bytes = number;
     if (name == "silence") options.silence = milliseconds;
     if (name == "start_silence") options.start_silence = milliseconds;
+    if (name == "exit_when_idle") options.exit_when_idle = milliseconds;
+    if (name == "lifetime") options.lifetime = milliseconds;
     if (name == "kill_wait") options.kill_wait = milliseconds;
     if (name == "heartbeat") options.heartbeat = milliseconds;
     if (name == "data_root") options.data_root = value;

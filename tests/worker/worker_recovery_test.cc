@@ -99,6 +99,43 @@ TEST_F(WorkerRecovery, DrainsOnSigtermAndGoesOnLater) {
   EXPECT_EQ(steps(id, 2), range(20, 30));
 }
 
+TEST_F(WorkerRecovery, DrainsByItselfWhenItsTimeIsOver) {
+  auto daemon = std::make_unique<Daemon>(server_.address(), work(), std::vector<std::string>{"lifetime=3000"});
+  const auto id = store_.add_stage({{"steps", 30}, {"at", {{"20", {{"do", "await-wish"}, {"attempt", 1}}}}}});
+  EXPECT_EQ(daemon->wait(), 0) << daemon->log();
+  EXPECT_THAT(daemon->log(), testing::HasSubstr("its time of 3 s is over"));
+  EXPECT_GE(store_.seconds_left, 0) << "the server knows, and grants nothing that would not end before";
+  EXPECT_EQ(stage(id).attempts.at(1).outcome->outcome(), "stopped");
+  EXPECT_EQ(attempts_on_disk(), 0U);
+  daemon = std::make_unique<Daemon>(server_.address(), work());
+  ASSERT_TRUE(store_.wait_state(id, "succeeded")) << daemon->log();
+  EXPECT_EQ(stage(id).attempts.at(2).resume_step, 19);
+  EXPECT_EQ(store_.seconds_left, -1);
+}
+
+TEST_F(WorkerRecovery, EndsByItselfWhenItHasNothingToDo) {
+  const auto id = store_.add_stage({{"steps", 3}});
+  Daemon daemon(server_.address(), work(), {"exit_when_idle=1500"});
+  EXPECT_EQ(daemon.wait(), 0) << daemon.log();
+  EXPECT_THAT(daemon.log(), testing::HasSubstr("nothing to do for 1 s: draining"));
+  EXPECT_EQ(stage(id).state, "succeeded");
+}
+
+TEST_F(WorkerRecovery, KeepsWhatItHasNotDeliveredFromEndingAsIdle) {
+  const std::string held = gate("gate");
+  const auto id = store_.add_stage({{"steps", 3}, {"at", {{"2", {{"do", "gate"}, {"path", held}}}}}});
+  Daemon daemon(server_.address(), work(), {"exit_when_idle=1000"});
+  ASSERT_TRUE(store_.wait([&] { return store_.stages.at(id).attempts.contains(1); })) << daemon.log();
+  {
+    const Fd waits(::open(held.c_str(), O_WRONLY));  // its trainer is there
+    server_.stop();
+  }
+  ASSERT_TRUE(daemon.wait_log("trying again")) << daemon.log();
+  server_.start();
+  EXPECT_EQ(daemon.wait(), 0) << daemon.log();
+  EXPECT_EQ(stage(id).state, "succeeded") << daemon.log();
+}
+
 TEST_F(WorkerRecovery, DrainDoesNotWaitForATrainerThatIgnoresIt) {
   Daemon daemon(server_.address(), work(), {"kill_wait=200"});
   const auto id = store_.add_stage({{"steps", 30}, {"at", {{"20", {{"do", "hang-hard"}, {"attempt", 1}}}}}});

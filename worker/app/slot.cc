@@ -93,6 +93,11 @@ void Slot::join() {
   if (thread_.joinable()) thread_.join();
 }
 
+bool Slot::busy() {
+  std::lock_guard lock(mutex_);
+  return attempt_ != nullptr;
+}
+
 std::optional<std::pair<LeaseBook::Key, pid_t>> Slot::at_work() {
   std::lock_guard lock(mutex_);
   if (!attempt_ || trainer_pid_ == 0) return std::nullopt;

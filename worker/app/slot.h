@@ -45,6 +45,7 @@ class Slot {
   // for it.
   void drain(Microseconds kill_at);
   void join();
+  bool busy();  // an attempt is under way
   // The attempt at work and the process of its trainer; nothing between attempts.
   std::optional<std::pair<LeaseBook::Key, pid_t>> at_work();
 

@@ -18,6 +18,7 @@
 #include "core/log/log.h"
 #include "worker/app/datasets.h"
 #include "worker/app/devices.h"
+#include "worker/app/lifetime.h"
 #include "worker/app/memory.h"
 #include "worker/app/packing.h"
 #include "worker/app/sampler.h"
@@ -89,10 +90,23 @@ absl::StatusOr<WorkerOptions> settled(WorkerOptions options) {
   return options;
 }
 
+// A job's end is no moment to drain at: it takes time, and batch systems are a minute inexact.
+LifetimeRules lifetime_rules(const WorkerOptions& options) {
+  const auto drain = std::chrono::microseconds(options.kill_wait + options.delivery_wait + 1min);
+  const auto lifetime = std::chrono::microseconds(options.lifetime);
+  return {std::chrono::microseconds(options.exit_when_idle).count(),
+          length_of_life(lifetime.count(), std::getenv("SLURM_JOB_END_TIME"), system_clock().wall(), drain.count())};
+}
+
+// For poll(), which counts in milliseconds and days at most; looking too early does no harm.
+int milliseconds_of_wait(Microseconds time) {
+  return static_cast<int>(std::min<Microseconds>(time / 1000 + 1, 86'400'000));
+}
+
 class Worker : private LinkListener {
  public:
   Worker(WorkerOptions options, std::function<void(const WorkerReady&)> ready)
-      : options_(std::move(options)), ready_(std::move(ready)) {}
+      : options_(std::move(options)), ready_(std::move(ready)), life_(system_clock(), lifetime_rules(options_)) {}
 
   absl::Status prepare();
   absl::Status run(int signals);
@@ -115,13 +129,16 @@ class Worker : private LinkListener {
     for (auto& slot : slots_) slot->move_stop_point(key, until_step);
   }
   void refused(const absl::Status& status) override { give_up(status); }
+  std::optional<RemainingLife> remaining_life() override;
+  std::string reason_to_end();
   SystemSamples take_samples() override { return sampler_ ? sampler_->take() : SystemSamples(); }
   std::vector<SampledAttempt> at_work();
   void give_up(const absl::Status& status);
 
   const WorkerOptions options_;
   std::function<void(const WorkerReady&)> ready_;  // the heartbeat thread's; empty once called
-  Json found_;                                     // what the trainer said of devices
+  Lifetime life_;
+  Json found_;  // what the trainer said of devices
   std::vector<DeviceSlot> devices_;
   std::unique_ptr<Datasets> data_;
   std::unique_ptr<Sampler> sampler_;  // before the link, which asks it
@@ -262,11 +279,27 @@ std::vector<SampledAttempt> Worker::at_work() {
 }
 
 void Worker::registered() {
-  if (auto ready = std::exchange(ready_, {}))
+  if (auto ready = std::exchange(ready_, {})) {
+    life_.note_work();  // it is idle only once it could have work
     ready({options_.name, options_.server, options_.device, options_.work.string(), static_cast<int>(devices_.size())});
+  }
+}
+
+std::optional<RemainingLife> Worker::remaining_life() {
+  const auto left = life_.left();
+  if (!left) return std::nullopt;
+  return RemainingLife{*left, life_.length()};
+}
+
+// Empty: it goes on. What was made and not delivered yet is work, too.
+std::string Worker::reason_to_end() {
+  const bool busy = std::any_of(slots_.begin(), slots_.end(), [](const auto& slot) { return slot->busy(); });
+  if (busy || !link_->delivered()) life_.note_work();
+  return life_.over();
 }
 
 void Worker::granted(std::shared_ptr<Attempt> attempt) {
+  life_.note_work();
   const int slot = attempt->grant().slots_size() > 0 ? attempt->grant().slots(0) : 0;
   if (slot >= 0 && slot < static_cast<int>(slots_.size()))
     slots_[static_cast<std::size_t>(slot)]->assign(std::move(attempt));
@@ -306,7 +339,8 @@ absl::Status Worker::run(int signals) {
   absl::Status fatal;
   while (true) {
     pollfd fds[] = {{signals, POLLIN, 0}, {wakeup_.fd(), POLLIN, 0}};
-    ::poll(fds, 2, -1);
+    const auto look = drainer.joinable() ? std::nullopt : life_.next_look();
+    ::poll(fds, 2, look ? milliseconds_of_wait(*look) : -1);
     if (fds[0].revents) {
       signalfd_siginfo info;
       [[maybe_unused]] const ssize_t n = ::read(signals, &info, sizeof(info));
@@ -319,7 +353,10 @@ absl::Status Worker::run(int signals) {
     fatal = fatal_;
     if (drained_) break;
     lock.unlock();
-    if (!drainer.joinable() && (fds[0].revents || !fatal.ok())) drainer = std::thread([this] { drain(); });
+    if (drainer.joinable()) continue;
+    const std::string why = reason_to_end();
+    if (!why.empty()) log_info("{}: draining", why);
+    if (fds[0].revents || !fatal.ok() || !why.empty()) drainer = std::thread([this] { drain(); });
   }
   drainer.join();
   over_.cancel();

@@ -30,7 +30,10 @@ struct WorkerOptions {
   std::filesystem::path data_root = "/usr/share/datasets";
   bool take_over = false;        // the name, even from a daemon that lives; what that one runs is lost
   std::string isolate = "auto";  // trainers: "auto", "off" or "required" (docs/security.md)
-  bool once = false;             // do not wait for a server that is not there at the start
+  // Drain and end when there was nothing to do for so long, or when so much time has passed since the start. Zero: never.
+  // A batch system's end of the job counts as well (length_of_life).
+  std::chrono::milliseconds exit_when_idle = {}, lifetime = {};
+  bool once = false;  // do not wait for a server that is not there at the start
   int checkpoint_seconds = 60;
   std::int64_t outbox_bytes = 64 << 20;  // per attempt; full: training pauses until the server has acknowledged
   std::int64_t cache_bytes = std::int64_t{4} << 30;
@@ -55,7 +58,7 @@ struct WorkerReady {
   int slots = 0;
 };
 
-// Runs until SIGTERM or SIGINT, then drains: trainers save a checkpoint and stop, what they made is
+// Runs until SIGTERM or SIGINT, or until it ends by itself, then drains: trainers save a checkpoint and stop, what they made is
 // delivered, and it returns (within kill_wait + delivery_wait); a second signal ends the process at once. The
 // status says why it cannot work at all. `ready` is called once, from another thread, when a server has
 // registered it. Call it from the main thread, before there are others: it takes these signals over for the

@@ -230,17 +230,20 @@ void Link::reap() {
   for (auto& thread : ended) thread.join();
 }
 
+bool Link::delivered() {
+  std::lock_guard lock(mutex_);
+  return all_delivered();
+}
+
+bool Link::all_delivered() const {
+  return std::all_of(deliveries_.begin(), deliveries_.end(), [](const auto& entry) { return entry.second.done; });
+}
+
 bool Link::wait_delivered(std::chrono::microseconds time) {
   const Microseconds end = leases_->now() + time.count();
   {
     std::unique_lock lock(mutex_);
-    const bool done = changed_.wait_for(lock, time, [this] {
-      for (const auto& [key, delivery] : deliveries_) {
-        if (!delivery.done) return false;
-      }
-      return true;
-    });
-    if (!done) return false;
+    if (!changed_.wait_for(lock, time, [this] { return all_delivered(); })) return false;
   }
   // Logs are worth a wait, but no complaint.
   logs_->wait_sent(std::chrono::microseconds(std::max<Microseconds>(0, end - leases_->now())));

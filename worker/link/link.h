@@ -43,6 +43,7 @@ class LinkListener {
   virtual void discarded(LeaseBook::Key key) = 0;  // end the trainer's work, report nothing
   virtual void refused(const absl::Status& status) = 0;
   virtual SystemSamples take_samples() { return {}; }  // for the next heartbeat
+  virtual std::optional<RemainingLife> remaining_life() { return std::nullopt; }
 };
 
 // Thread-safe.
@@ -81,6 +82,7 @@ class Link : private SessionListener {
   // this daemon; what lost it, or an output, ends as failed instead.
   void finish(Attempt& attempt, v1::CompleteAttemptRequest outcome, const std::vector<ProducedFile>& outputs = {});
 
+  bool delivered();  // nothing is left to deliver, logs apart
   // Waits until nothing is left to deliver; false when `time` was up.
   bool wait_delivered(std::chrono::microseconds time);
 
@@ -106,6 +108,7 @@ class Link : private SessionListener {
   void begin(const std::shared_ptr<Attempt>& attempt);
   void drop(LeaseBook::Key key);
   void reap();
+  bool all_delivered() const;  // under mutex_
   void settle_attempts();
 
   void registered() override { listener_.registered(); }
@@ -116,6 +119,7 @@ class Link : private SessionListener {
   }
   void refused(const absl::Status& status) override { listener_.refused(status); }
   SystemSamples take_samples() override { return listener_.take_samples(); }
+  std::optional<RemainingLife> remaining_life() override { return listener_.remaining_life(); }
 
   const LinkOptions options_;
   LinkListener& listener_;

@@ -2,6 +2,7 @@
 #include "worker/link/session.h"
 
 #include <google/protobuf/util/message_differencer.h>
+#include <google/protobuf/util/time_util.h>
 
 #include "client/backoff.h"
 #include "core/base/error.h"
@@ -148,6 +149,10 @@ absl::Status Session::register_worker() {
   {
     std::lock_guard lock(mutex_);
     request = announcement_;
+  }
+  if (const auto life = listener_.remaining_life()) {
+    *request.mutable_time_left() = google::protobuf::util::TimeUtil::MicrosecondsToDuration(life->left);
+    *request.mutable_lifetime() = google::protobuf::util::TimeUtil::MicrosecondsToDuration(life->whole);
   }
   for (const StatedAttempt& claim : leases_.with([](LeaseBook& book) { return book.claims(); }))
     state(claim, request.add_held());

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -16,6 +17,11 @@
 
 namespace locus {
 
+// Of a daemon that ends by itself: how long until then, and how long that was when it started.
+struct RemainingLife {
+  Microseconds left = 0, whole = 0;
+};
+
 // What the session tells. Called from its threads; must not block for long.
 class SessionListener {
  public:
@@ -26,7 +32,8 @@ class SessionListener {
   virtual void stop_point_moved(LeaseBook::Key key, std::int64_t until_step) = 0;
   virtual void refused(
       const absl::Status& status) = 0;  // the server will not have this worker; asking again is of no use
-  virtual SystemSamples take_samples() { return {}; }  // new since the last heartbeat
+  virtual SystemSamples take_samples() { return {}; }                             // new since the last heartbeat
+  virtual std::optional<RemainingLife> remaining_life() { return std::nullopt; }  // nothing: it stays
 };
 
 // Thread-safe. `client`, `leases` and `listener` must outlive it.

@@ -1,0 +1,51 @@
+// What waits for a device, and for how long it would keep one, as those ask who start machines.
+#pragma once
+
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/catalog/catalog.h"
+#include "core/ports/store.h"
+#include "core/scheduling/scheduler.h"
+#include "locus/v1/worker_service.pb.h"
+#include "server/runtime/coordinator.h"
+
+namespace locus::server {
+
+// Thread-safe; blocks on the store and on the strand. Everything given must outlive it.
+class DemandDesk {
+ public:
+  DemandDesk(Store& store, const Catalog& catalog, Coordinator& coordinator, Clock& clock)
+      : store_(store), catalog_(catalog), coordinator_(coordinator), clock_(clock) {}
+
+  // By what is asked of a worker, what has waited longest first.
+  absl::StatusOr<v1::Demand> get();
+  // Lets the scheduler know how long what waits would take, if a worker has said when it ends; does nothing otherwise.
+  absl::Status tell_scheduler();
+
+ private:
+  // Of a whole stage by those that ran; `seconds` is absent where none tells.
+  struct Expected {
+    std::optional<double> seconds;
+    double units = 0;  // steps of a training; 0: not counted
+  };
+  struct Waiting {
+    QueuedStage stage;
+    std::optional<double> seconds;  // from where it would go on to where it is wanted
+  };
+  absl::StatusOr<std::vector<Waiting>> look();
+  absl::Status estimate(const std::vector<QueuedStage>& stages, const Fleet& fleet);
+
+  Store& store_;
+  const Catalog& catalog_;
+  Coordinator& coordinator_;
+  Clock& clock_;
+  std::mutex mutex_;  // one look at a time
+  std::unordered_map<StageId, Expected> expected_;
+  Microseconds estimated_ = 0;  // steady; when the oldest of these was made
+};
+
+}  // namespace locus::server
