@@ -22,6 +22,10 @@ inline constexpr int kInfrastructureFaults = 20;  // lost workers, pre-emption: 
 inline constexpr std::chrono::microseconds kRetryFirst = 2s;
 inline constexpr std::chrono::microseconds kRetryMost = 5min;
 
+// Shares.
+inline constexpr std::chrono::microseconds kUsageHalfLife = 24h;  // of what an account has used
+inline constexpr std::chrono::microseconds kUsageCharged = 1h;    // at the latest, of what is held for long
+
 // Sizes.
 inline constexpr std::int64_t kTrialsPerExperiment = 100'000;
 inline constexpr std::int64_t kSpecBytes = 1 << 20;

@@ -12,11 +12,12 @@ namespace locus {
 namespace {
 
 // As given on the command line; empty: not.
-struct LifeOptions {
-  std::string idle, length;
+struct GivenOptions {
+  std::string idle, lifetime;
+  std::vector<std::string> labels;
 };
 
-void add_options(Command& command, WorkerOptions& options, LifeOptions& life) {
+void add_options(Command& command, WorkerOptions& options, GivenOptions& given) {
   command
       .add_option("--enroll", options.enroll,
                   "Get a certificate with this token of `locus admin invite` first, from the dashboard's address in "
@@ -57,12 +58,18 @@ void add_options(Command& command, WorkerOptions& options, LifeOptions& life) {
       ->type_name("SECONDS")
       ->range(1, 86400)
       ->show_default();
-  command.add_option("--exit-when-idle", life.idle, "End by itself after so long without work, such as 15m")
+  command.add_option("--exit-when-idle", given.idle, "End by itself after so long without work, such as 15m")
       ->type_name("TIME");
   command
-      .add_option("--lifetime", life.length,
+      .add_option("--lifetime", given.lifetime,
                   "Drain and end by itself after so long, such as 23h; in a job of Slurm its end counts, too")
       ->type_name("TIME");
+  command
+      .add_option("--label", given.labels,
+                  "A label of this worker, which specifications may ask for (repeatable); where the server asks who "
+                  "calls, those of its invitation count instead")
+      ->type_name("KEY=VALUE")
+      ->one_value_each();
   command.add_flag("--take-over", options.take_over,
                    "Take the name even from a daemon that lives under it; what that one runs is lost");
   command.add_flag("--once", options.once,
@@ -84,18 +91,27 @@ absl::Status choose_server(const ServerChoice& choice, WorkerOptions& options) {
   return absl::OkStatus();
 }
 
-absl::Status settle_life(const LifeOptions& life, WorkerOptions& options) {
-  if (!life.idle.empty()) {
-    LOCUS_ASSIGN_OR_RETURN(options.exit_when_idle, parse_duration(life.idle, "--exit-when-idle"));
+// What a key of a label may be the server says.
+absl::Status take(const GivenOptions& given, WorkerOptions& options) {
+  if (!given.idle.empty()) {
+    LOCUS_ASSIGN_OR_RETURN(options.exit_when_idle, parse_duration(given.idle, "--exit-when-idle"));
   }
-  if (!life.length.empty()) {
-    LOCUS_ASSIGN_OR_RETURN(options.lifetime, parse_duration(life.length, "--lifetime"));
+  if (!given.lifetime.empty()) {
+    LOCUS_ASSIGN_OR_RETURN(options.lifetime, parse_duration(given.lifetime, "--lifetime"));
+  }
+  for (const std::string& label : given.labels) {
+    const std::size_t equals = label.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
+                        "\"" + label + "\" is no label: write --label KEY=VALUE", "--label");
+    }
+    options.labels[label.substr(0, equals)] = label.substr(equals + 1);
   }
   return absl::OkStatus();
 }
 
-int run(WorkerOptions options, const LifeOptions& life, const ServerChoice& choice) {
-  if (const absl::Status status = settle_life(life, options); !status.ok())
+int run(WorkerOptions options, const GivenOptions& given, const ServerChoice& choice) {
+  if (const absl::Status status = take(given, options); !status.ok())
     return report_error(status, choice.json, nullptr, kExitUsage);
   if (const absl::Status status = choose_server(choice, options); !status.ok())
     return report_error(status, choice.json);
@@ -126,13 +142,14 @@ void add_worker(Program& app) {
                           "Become a worker of a server elsewhere; afterwards `locus worker` is enough"},
                          {"locus worker --exit-when-idle 15m --lifetime 23h", "On a machine that is lent for a day"},
                          {"locus worker --device cuda", "One slot for each GPU"},
+                         {"locus worker --label zone=a", "With a label that specifications may ask for"},
                          {"locus worker --device cuda --per-gpu 4", "Four stages at a time on each GPU"}}});
   auto options = std::make_shared<WorkerOptions>();
   auto choice = std::make_shared<ServerChoice>();
   add_server_options(command, *choice);
-  auto life = std::make_shared<LifeOptions>();
-  add_options(command, *options, *life);
-  command.body = [options, life, choice] { return run(*options, *life, *choice); };
+  auto given = std::make_shared<GivenOptions>();
+  add_options(command, *options, *given);
+  command.body = [options, given, choice] { return run(*options, *given, *choice); };
 }
 
 }  // namespace locus

@@ -1,6 +1,7 @@
-// Tokens and the audit as text.
+// Accounts, tokens and the audit as text.
 #include "cli/render/identity.h"
 
+#include <cstdio>
 #include <ctime>
 
 #include "cli/render/text_table.h"
@@ -20,7 +21,51 @@ std::string show_moment(std::int64_t seconds, const char* pattern) {
 
 std::string show_day(const google::protobuf::Timestamp& time) { return show_moment(time.seconds(), "%Y-%m-%d"); }
 
+// "3", "0.5", "12.3": at most one digit of a fraction, or three below one.
+std::string show_amount(double amount) {
+  char text[32];
+  std::snprintf(text, sizeof text, amount != 0 && amount < 1 ? "%.3g" : "%.1f", amount);
+  std::string out = text;
+  if (out.ends_with(".0")) out.resize(out.size() - 2);
+  return out;
+}
+
+// "devices 4, experiments 20".
+std::string show_bounds(const v1::AccountBounds& bounds) {
+  std::string out;
+  const auto add = [&out](bool has, const char* what, std::int64_t most) {
+    if (has) out += (out.empty() ? "" : ", ") + std::string(what) + " " + std::to_string(most);
+  };
+  add(bounds.has_devices(), "devices", bounds.devices());
+  add(bounds.has_urgent_devices(), "urgent devices", bounds.urgent_devices());
+  add(bounds.has_device_hours(), "device-hours", bounds.device_hours());
+  add(bounds.has_queued_trials(), "queued trials", bounds.queued_trials());
+  add(bounds.has_experiments(), "experiments", bounds.experiments());
+  add(bounds.has_artifact_bytes(), "artifact bytes", bounds.artifact_bytes());
+  return out;
+}
+
 }  // namespace
+
+std::string render_accounts(const v1::ListAccountsResponse& answer) {
+  std::vector<std::vector<std::string>> rows;
+  for (const v1::Account& account : answer.accounts()) {
+    rows.push_back({account.name().empty() ? "(nobody)" : printable(account.name()),
+                    account.configured() ? std::to_string(account.weight()) : "(1)", show_amount(account.holding()),
+                    std::to_string(account.queued()), show_amount(account.used_hours()),
+                    show_amount(account.month_hours()), account.may_be_urgent() ? "yes" : "",
+                    show_bounds(account.bounds())});
+  }
+  return render_text_table({{"account"},
+                            {"weight", Align::kRight},
+                            {"holds", Align::kRight},
+                            {"queued", Align::kRight},
+                            {"used h", Align::kRight},
+                            {"30 days h", Align::kRight},
+                            {"urgent"},
+                            {"at most"}},
+                           rows);
+}
 
 std::string render_tokens(const v1::ListTokensResponse& answer) {
   std::vector<std::vector<std::string>> rows;

@@ -1,4 +1,4 @@
-// Tokens and the audit as text.
+// Accounts, tokens and the audit as text.
 #pragma once
 
 #include <string>
@@ -8,6 +8,7 @@
 
 namespace locus {
 
+std::string render_accounts(const v1::ListAccountsResponse& answer);
 std::string render_tokens(const v1::ListTokensResponse& answer);
 std::string render_audit(const std::vector<v1::AuditEntry>& entries);
 

@@ -24,6 +24,8 @@ enum class ExperimentState { kActive, kPaused, kCancelled };  // "completed" fol
 // training that a search wants no further for now: running -> parked -> queued, from its newest checkpoint.
 enum class StageState { kBlocked, kQueued, kRunning, kSucceeded, kFailed, kHeld, kCancelled, kParked };
 enum class AttemptState { kRunning, kSucceeded, kFailed, kLost, kStopped, kCancelled, kParked };
+// Of an experiment: urgent work comes before all other, scavenge runs on what nobody else wants.
+enum class ServiceClass { kUrgent, kNormal, kScavenge };
 enum class FailureClass { kNone, kPreempted, kWorkerLost, kOutOfMemory, kDiverged, kData, kCode, kTimeout, kHung };
 
 // kebab-case, identical in API, CLI, database: "active", "out-of-memory".
@@ -31,10 +33,12 @@ const char* to_string(ExperimentState);
 const char* to_string(StageState);
 const char* to_string(AttemptState);
 const char* to_string(FailureClass);
+const char* to_string(ServiceClass);
 std::optional<ExperimentState> parse_experiment_state(std::string_view);
 std::optional<StageState> parse_stage_state(std::string_view);
 std::optional<AttemptState> parse_attempt_state(std::string_view);
 std::optional<FailureClass> parse_failure_class(std::string_view);
+std::optional<ServiceClass> parse_service_class(std::string_view);
 
 inline bool terminal(StageState s) {
   return s == StageState::kSucceeded || s == StageState::kFailed || s == StageState::kHeld ||
@@ -114,6 +118,8 @@ struct ExperimentRow {
   Microseconds created_us = 0;
   std::string reason = {};         // for people; why the server paused it by itself
   std::int64_t stage_seconds = 0;  // the longest an attempt at a stage may take; 0: no limit
+  ServiceClass service_class = ServiceClass::kNormal;
+  std::string placement = {};  // core/experiment/labels.h, placement_text; empty: anywhere
 };
 
 struct CellRow {
@@ -167,10 +173,12 @@ struct AttemptRow {
   std::string resume_sha256;
   std::int64_t acked_seq = 0;
   Microseconds started_us = 0, ended_us = 0;
-  std::string environment_json = "{}";  // device, dtype, threads, execution path, build
-  std::vector<int> slots = {};          // of the worker, as granted
-  std::int64_t log_bytes = 0;           // printed by its trainer and stored; only the end of it is kept
-  std::int64_t until_step = kToTheEnd;  // its stop point as granted
+  std::string environment_json = "{}";                 // device, dtype, threads, execution path, build
+  std::vector<int> slots = {};                         // of the worker, as granted
+  std::int64_t log_bytes = 0;                          // printed by its trainer and stored; only the end of it is kept
+  std::int64_t until_step = kToTheEnd;                 // its stop point as granted
+  ServiceClass service_class = ServiceClass::kNormal;  // as granted
+  std::vector<std::string> accounts = {};              // that it is charged to, in equal parts; empty: nobody knows
 };
 
 struct CheckpointRow {
@@ -202,13 +210,14 @@ struct WorkerRow {
   std::string slots_json;  // [{"device":"cpu","index":0,"threads":1}, ...]
   std::string catalog_digest;
   WorkerState state = WorkerState::kActive;
-  Microseconds seen_us = 0;    // wall clock, for people
-  Drain drain = Drain::kNone;  // outlives restarts of worker and server
-  std::string reason = {};     // why it drains
-  std::string instance = {};   // of its work folder and boot, which two living daemons never share; empty: unknown
-  Microseconds since_us = 0;   // wall clock; when its present session registered
-  std::string data_json = {};  // {"held":["ID"],"missing":{"ID":"why"}}; empty: says nothing, holds everything
-  bool forgotten = false;      // left out of lists until it comes back
+  Microseconds seen_us = 0;      // wall clock, for people
+  Drain drain = Drain::kNone;    // outlives restarts of worker and server
+  std::string reason = {};       // why it drains
+  std::string instance = {};     // of its work folder and boot, which two living daemons never share; empty: unknown
+  Microseconds since_us = 0;     // wall clock; when its present session registered
+  std::string data_json = {};    // {"held":["ID"],"missing":{"ID":"why"}}; empty: says nothing, holds everything
+  bool forgotten = false;        // left out of lists until it comes back
+  std::string labels_json = {};  // core/experiment/labels.h, labels_text
 };
 
 struct EventRow {

@@ -76,6 +76,8 @@ struct ExperimentPlan {
   std::string name, owner, description, dataset, task;
   std::string spec_json;  // canonical form of what was submitted
   int priority = 0;
+  ServiceClass service_class = ServiceClass::kNormal;
+  std::string placement;           // core/experiment/labels.h, placement_text; empty: anywhere
   std::int64_t stage_seconds = 0;  // the longest an attempt at a stage may take; 0: no limit
   std::vector<std::int64_t> seeds;
   std::vector<PlannedCell> cells;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/identity/account.h"
 #include "core/identity/rows.h"
 
 namespace locus {
@@ -52,6 +53,18 @@ struct ForgetIdentity {
   Microseconds before_us = 0;
 };
 
+struct PutAccount {
+  AccountRow row;
+};                      // upsert by name; as check_account(). A stored one keeps its creation
+struct RemoveAccount {  // ACCOUNT_NOT_FOUND. What it has used stays known
+  std::string name;
+};
+// What an account has used becomes this. Of its days those named do; those more than kQuotaDays before the last one named
+// are let go, or all where none is named.
+struct ChargeAccount {
+  UsageRow row;
+};
+
 // Reads. Thread-safe; errors as those of Store.
 class IdentityReads {
  public:
@@ -68,6 +81,8 @@ class IdentityReads {
   virtual absl::StatusOr<std::vector<CertificateRow>> certificates() = 0;                  // by serial
   virtual absl::StatusOr<std::vector<AuditRow>> audit(std::int64_t after, int limit) = 0;  // by id
   virtual absl::StatusOr<AuditChain> audit_chain() = 0;
+  virtual absl::StatusOr<std::vector<AccountRow>> accounts() = 0;  // by name
+  virtual absl::StatusOr<std::vector<UsageRow>> usage() = 0;       // by account
 };
 
 }  // namespace locus

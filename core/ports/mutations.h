@@ -75,6 +75,8 @@ struct GrantAttempt {
   std::int64_t resume_step = 0;
   Microseconds started_us = 0;
   std::int64_t until_step = kToTheEnd;
+  ServiceClass service_class = ServiceClass::kNormal;
+  std::vector<std::string> accounts = {};  // AttemptRow::accounts
 };
 // STALE_ATTEMPT unless the attempt is newest and running; WRONG_STATE where this outcome cannot leave the stage so: a
 // stage is left parked by an attempt that parked, and by such a one parked, queued (it is wanted further by now) or
@@ -183,12 +185,13 @@ struct AppendEvent {
   std::string subject, kind, json = "{}";
 };
 
-using Mutation = std::variant<PutCatalog, SaveExperiment, SetExperimentState, DeleteExperiment, PurgeDeleted,
-                              SetStageState, GrantAttempt, EndAttempt, CommitCheckpoint, PutArtifact, PinArtifact,
-                              CollectArtifact, ReleaseCheckpoints, AppendLog, PutWorker, AppendEvent, Annotate,
-                              AddAttemptSample, AddWorkerSample, PutAlert, ForgetAlerts, AppendDecisions, ResolveTrials,
-                              PutPrincipal, PutToken, RevokeToken, UseToken, PutSession, EndSession, PutInvitation,
-                              UseInvitation, PutCertificate, RevokeCertificate, AppendAudit, ForgetIdentity>;
+using Mutation =
+    std::variant<PutCatalog, SaveExperiment, SetExperimentState, DeleteExperiment, PurgeDeleted, SetStageState,
+                 GrantAttempt, EndAttempt, CommitCheckpoint, PutArtifact, PinArtifact, CollectArtifact,
+                 ReleaseCheckpoints, AppendLog, PutWorker, AppendEvent, Annotate, AddAttemptSample, AddWorkerSample,
+                 PutAlert, ForgetAlerts, AppendDecisions, ResolveTrials, PutPrincipal, PutToken, RevokeToken, UseToken,
+                 PutSession, EndSession, PutInvitation, UseInvitation, PutCertificate, RevokeCertificate, AppendAudit,
+                 ForgetIdentity, PutAccount, RemoveAccount, ChargeAccount>;
 
 struct PointAppend {
   StageId stage_id = 0;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/experiment/model.h"
+#include "core/identity/account.h"
 
 namespace locus {
 
@@ -28,6 +29,8 @@ struct Snapshot {
   std::map<ExperimentId, std::int64_t> cells;  // how many each experiment above has
   std::set<ExperimentId> proven;               // those with a stage that succeeded, or parked once
   std::vector<WorkerRow> workers;
+  std::vector<AccountRow> accounts;
+  std::vector<UsageRow> usage;
   ExperimentId next_experiment = 1;
   StageId next_stage = 1;
   WorkerId next_worker = 1;

@@ -106,6 +106,8 @@ class Store {
   // The client's decision of that request: its experiment and number. NOT_FOUND.
   virtual absl::StatusOr<std::pair<ExperimentId, std::int64_t>> decision_of_request(const std::string& request_id) = 0;
   virtual IdentityReads& identity() = 0;  // lives as long as the store
+  // What experiments of that owner have, but this one.
+  virtual absl::StatusOr<AccountUse> account_use(const std::string& owner, ExperimentId but) = 0;
   // Writes a consistent copy of the database to `file`, which must not exist, while reads and writes go on.
   // Returns its schema version. UNIMPLEMENTED for a store without a file.
   virtual absl::StatusOr<int> copy_to(const std::filesystem::path& file) = 0;

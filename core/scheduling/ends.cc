@@ -28,7 +28,7 @@ std::vector<QueuedStage> Scheduler::View::queued(Now now, const std::function<bo
   std::map<int, int> able;  // workers, by requirement
   std::vector<QueuedStage> out;
   for (const auto& [id, stage] : records_.stages_) {
-    if (!stage.ready) continue;
+    if (stage.ready.empty()) continue;
     const auto [found, fresh] = able.try_emplace(stage.requirement, 0);
     for (const auto& [worker_id, worker] : records_.workers_) {
       if (fresh && worker.connected && records_.could_run(worker, stage.requirement)) ++found->second;

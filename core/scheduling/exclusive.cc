@@ -25,7 +25,7 @@ std::vector<const Scheduler::Records::Stage*> Scheduler::Records::running_on(con
   return out;
 }
 
-Scheduler::Records::Reservations Scheduler::Records::reservations() const {
+Scheduler::Records::Reservations Scheduler::Records::reservations(const std::vector<Lane>& order) const {
   struct Candidate {
     Device device;
     std::size_t busy;
@@ -33,7 +33,9 @@ Scheduler::Records::Reservations Scheduler::Records::reservations() const {
   const auto alone = [this](int requirement) { return requirements_.exclusive(requirement); };
   Reservations out;
   std::optional<std::vector<Candidate>> left;
-  ready_.visit(alone, [&](int requirement, const ReadyKey& key) {
+  std::set<StageId> seen;  // it may stand in several lanes
+  ready_.visit(order, alone, [&](int requirement, const Turn& turn) {
+    if (!seen.insert(turn.key.stage).second) return true;
     if (!left) {  // seldom asked for, so only now
       left.emplace();
       for (const auto& [id, worker] : workers_) {
@@ -47,10 +49,11 @@ Scheduler::Records::Reservations Scheduler::Records::reservations() const {
     }
     const auto found = std::find_if(left->begin(), left->end(), [&](const Candidate& candidate) {
       const Worker& worker = workers_.at(candidate.device.first);
-      return accepts(worker, requirement) && ends_in_time(worker, key.stage);
+      return accepts(worker, requirement) && ends_in_time(worker, turn.key.stage) &&
+             may_hold(turn.lane, weight_of_device(worker, candidate.device.second));
     });
     if (found == left->end()) return false;
-    out.emplace(found->device, key);
+    out.emplace(found->device, turn);
     left->erase(found);
     return true;
   });
@@ -69,15 +72,16 @@ bool Scheduler::Records::vacant(const Worker& worker, int slot, const Waiting& w
 }
 
 // The slot such a stage would get by answering that request, if any.
-std::optional<int> Scheduler::Records::slot_for(const Waiting& waiting, int requirement, const ReadyKey& key,
+std::optional<int> Scheduler::Records::slot_for(const Waiting& waiting, int requirement, const Turn& turn,
                                                 const Reservations& reserved) const {
   const Worker& worker = workers_.at(waiting.worker);
-  if (!accepts(worker, requirement) || !ends_in_time(worker, key.stage)) return std::nullopt;
+  if (!accepts(worker, requirement) || !ends_in_time(worker, turn.key.stage)) return std::nullopt;
   const bool alone = requirements_.exclusive(requirement);
   for (const int slot : waiting.free_slots) {
     const Device device{worker.row.id, worker.device(slot)};
     const auto kept = reserved.find(device);
-    if (kept != reserved.end() && kept->second < key) continue;
+    if (kept != reserved.end() && kept->second < turn) continue;
+    if (!may_hold(turn.lane, weight_on(worker, slot, alone))) continue;
     if (alone && !vacant(worker, slot, waiting)) continue;
     const std::vector<const Stage*> beside = running_on(device);
     if (std::none_of(beside.begin(), beside.end(),
@@ -88,7 +92,7 @@ std::optional<int> Scheduler::Records::slot_for(const Waiting& waiting, int requ
 }
 
 // Whether no free slot of the worker may be given to a stage with that place in grant order.
-bool Scheduler::Records::shut(const Worker& worker, const ReadyKey& key, const Reservations& reserved) const {
+bool Scheduler::Records::shut(const Worker& worker, const Turn& turn, const Reservations& reserved) const {
   for (std::size_t slot = 0; slot < std::max<std::size_t>(worker.slots, 1); ++slot) {
     const Device device{worker.row.id, worker.device(static_cast<int>(slot))};
     const std::vector<const Stage*> beside = running_on(device);
@@ -98,7 +102,7 @@ bool Scheduler::Records::shut(const Worker& worker, const ReadyKey& key, const R
              std::find(slots.begin(), slots.end(), static_cast<int>(slot)) != slots.end();
     });
     const auto kept = reserved.find(device);
-    if (!used && (kept == reserved.end() || !(kept->second < key))) return false;
+    if (!used && (kept == reserved.end() || !(kept->second < turn))) return false;
   }
   return true;
 }

@@ -74,49 +74,53 @@ void Scheduler::State::release_back_offs() {
 // Puts the stage where it belongs: into the ready queue under its present key, among those backing off, or in
 // neither.
 void Scheduler::State::refresh_ready(Stage& stage) {
-  const bool was_ready = stage.ready.has_value();
-  if (was_ready) ready_.erase(stage.requirement, *stage.ready);
-  stage.ready.reset();
+  const bool was_ready = !stage.ready.empty();
+  for (const Ready& place : stage.ready) ready_.erase(place.lane, place.requirement, place.key);
+  stage.ready.clear();
   backing_off_.erase({stage.not_before, stage.row.id});
   if (stage.row.state != StageState::kQueued) return;
   if (stage.not_before > now_.steady) {
     backing_off_.insert({stage.not_before, stage.row.id});
     return;
   }
-  stage.ready = ready_key(stage);
-  if (!stage.ready) return;
-  ready_.insert(stage.requirement, *stage.ready);
-  if (!was_ready) stage.ready_since = now_.steady;
+  stage.ready = ready_places(stage);
+  for (const Ready& place : stage.ready) ready_.insert(place.lane, place.requirement, place.key);
+  if (!was_ready && !stage.ready.empty()) stage.ready_since = now_.steady;
 }
 
 void Scheduler::State::match() {
   if (!intake_closed_.empty()) return;
   while (!waiting_.empty()) {
-    const Reservations reserved = reservations();
-    const std::optional<ReadyKey> next = ready_.first([&](int requirement, const ReadyKey& key) {
+    const std::vector<Lane> order = turns();
+    const Reservations reserved = reservations(order);
+    const std::optional<Turn> next = ready_.first(order, [&](int requirement, const Turn& turn) {
       return std::any_of(waiting_.begin(), waiting_.end(),
-                         [&](const Waiting& w) { return slot_for(w, requirement, key, reserved).has_value(); });
+                         [&](const Waiting& w) { return slot_for(w, requirement, turn, reserved).has_value(); });
     });
     if (!next) return;
-    Stage& stage = stages_.at(next->stage);
-    Waiting* chosen = choose_waiting(stage, reserved);
+    Stage& stage = stages_.at(next->key.stage);
+    Waiting* chosen = choose_waiting(stage, *next, reserved);
     const Waiting to = *chosen;
-    const int slot = *slot_for(to, stage.requirement, *next, reserved);
+    const int slot = *slot_for(to, next->requirement, *next, reserved);
     waiting_.erase(waiting_.begin() + (chosen - waiting_.data()));
-    grant(stage, to, slot);
+    grant(stage, next->lane, to, slot);
   }
 }
 
 // Of those asking now, with no waiting for a better one: not a worker that was lost with this stage or may be
-// why it failed, if another asks; then the one that ran its input or its last attempt and so holds the files;
+// why it failed, if another asks; then the one that meets most of what is preferred; then the one that ran its input or its last attempt and so holds the files;
 // then who asked first.
-Scheduler::State::Waiting* Scheduler::State::choose_waiting(const Stage& stage, const Reservations& reserved) {
+Scheduler::State::Waiting* Scheduler::State::choose_waiting(const Stage& stage, const Turn& turn,
+                                                            const Reservations& reserved) {
   Waiting* best = nullptr;
   int best_score = 0;
   for (Waiting& waiting : waiting_) {
-    if (!slot_for(waiting, stage.requirement, *stage.ready, reserved)) continue;
+    if (!slot_for(waiting, turn.requirement, turn, reserved)) continue;
     const bool suspect = stage.strikes.workers.contains(waiting.worker) || stage.avoid.contains(waiting.worker);
-    const int score = (suspect ? 0 : 2) + (waiting.worker == stage.preferred_worker ? 1 : 0);
+    const PlacementRules* rules = requirements_.rules(turn.requirement);
+    const int preferred = rules == nullptr ? 0 : count_preferred(*rules, workers_.at(waiting.worker).labels);
+    const int score = (suspect ? 0 : 2 + 2 * static_cast<int>(kLabelsMost)) + 2 * preferred +
+                      (waiting.worker == stage.preferred_worker ? 1 : 0);
     if (best == nullptr || score > best_score) {
       best = &waiting;
       best_score = score;
@@ -125,7 +129,7 @@ Scheduler::State::Waiting* Scheduler::State::choose_waiting(const Stage& stage, 
   return best;
 }
 
-void Scheduler::State::grant(Stage& stage, const Waiting& to, int slot) {
+void Scheduler::State::grant(Stage& stage, const Lane& lane, const Waiting& to, int slot) {
   Worker& worker = workers_.at(to.worker);
   StageRow& row = stage.row;
   row.attempt += 1;
@@ -144,7 +148,11 @@ void Scheduler::State::grant(Stage& stage, const Waiting& to, int slot) {
                           .progress = {row.id, row.attempt, resume.step, 0, ""},
                           .first_step = 0,
                           .first_at = 0,
-                          .checkpoints = {}};
+                          .checkpoints = {},
+                          .service_class = lane.service_class,
+                          .accounts = {},
+                          .part = 0};
+  take_share(stage, lane, weight_on(worker, slot, requirements_.exclusive(stage.requirement)));
   refresh_ready(stage);
   worker.running.insert(row.id);
   for (Worker::Asked& asked : worker.asked) {
@@ -158,7 +166,9 @@ void Scheduler::State::grant(Stage& stage, const Waiting& to, int slot) {
                       .resume_sha256 = resume.sha256,
                       .resume_step = resume.step,
                       .started_us = now_.wall,
-                      .until_step = stop_point(stage.references)});
+                      .until_step = stop_point(stage.references),
+                      .service_class = lane.service_class,
+                      .accounts = names_of(stage.running->accounts)});
   announce_attempt(stage, "attempt-started", &worker, "running");
   announce_stage(stage);
   reply(ReplyGrant{to.reply, grant_of(stage)});
@@ -178,8 +188,10 @@ Grant Scheduler::State::grant_of(const Stage& stage) const {
               .limit_seconds = limit_of(stage),
               .until_step = stop_point(stage.references)};
   for (const StageInput& input : row.inputs) grant.inputs[input.slot] = input.artifact_sha256;
-  if (const std::optional<ReadyKey> key = ready_key(stage)) {
-    grant.title = experiments_.at(key->experiment).row.name + "/" + std::to_string(key->trial) + " " + row.kind;
+  const std::vector<Ready> places = ready_places(stage);
+  if (!places.empty()) {
+    const ReadyKey& key = std::ranges::min_element(places, {}, &Ready::key)->key;
+    grant.title = experiments_.at(key.experiment).row.name + "/" + std::to_string(key.trial) + " " + row.kind;
   }
   grant.title += ", seed " + std::to_string(row.seed);
   return grant;

@@ -120,6 +120,7 @@ void Scheduler::State::end_attempt(Stage& stage, const Ending& ending, EndAttemp
   remember_end({stage.row.id, stage.row.attempt}, ending.outcome);
   stage.preferred_worker = worker.row.id;
   if (rule_of(ending.failure_class).avoid_same_worker) stage.avoid.insert(worker.row.id);
+  give_share(stage);
   stage.running.reset();
   stage.row.state = verdict.to;
   stage.row.failure_class = ending.failure_class;
@@ -211,6 +212,7 @@ void Scheduler::State::cancel(Stage& stage, const std::string& reason) {
     mutate(std::move(end));
     worker.running.erase(id);
     remember_end({id, stage.row.attempt}, AttemptState::kCancelled);
+    give_share(stage);
     stage.running.reset();
     stage.row.state = StageState::kCancelled;
     stage.row.reason = reason;

@@ -26,11 +26,12 @@ std::vector<std::string> Scheduler::Records::experiments_of(const Stage& stage) 
   return names;
 }
 
-std::optional<ReadyKey> Scheduler::Records::ready_key(const Stage& stage) const {
+// One for each account, class and placement that it is wanted under, with its first key of those there.
+std::vector<Scheduler::Records::Ready> Scheduler::Records::ready_places(const Stage& stage) const {
   const bool follows = std::any_of(stage.row.inputs.begin(), stage.row.inputs.end(),
                                    [](const StageInput& input) { return input.from_stage != 0; });
   const std::int64_t done = steps_done(stage);
-  std::optional<ReadyKey> best;
+  std::vector<Ready> places;
   for (const auto& [reference, until] : stage.references) {
     const auto [experiment, trial] = reference;
     auto found = experiments_.find(experiment);
@@ -44,19 +45,42 @@ std::optional<ReadyKey> Scheduler::Records::ready_key(const Stage& stage) const 
                        .begins_trial = follows ? 0 : 1,
                        .trial = trial,
                        .stage = stage.row.id};
-    if (!best || key < *best) best = key;
+    const Lane lane{found->second.row.service_class, accounts_.shared() ? found->second.account : 0};
+    const int requirement = requirements_.placed(stage.requirement, found->second.rules);
+    const auto place = std::find_if(places.begin(), places.end(), [&](const Ready& ready) {
+      return ready.lane == lane && ready.requirement == requirement;
+    });
+    if (place == places.end()) {
+      places.push_back({lane, requirement, key});
+    } else if (key < place->key) {
+      place->key = key;
+    }
   }
-  return best;
+  return places;
+}
+
+// Whether its labels are those that are asked for.
+bool Scheduler::Records::meets(const Worker& worker, int requirement) const {
+  const PlacementRules* rules = requirements_.rules(requirement);
+  return rules == nullptr || first_unmet(*rules, worker.labels).empty();
 }
 
 bool Scheduler::Records::could_run(const Worker& worker, int requirement) const {
-  return worker.row.state == WorkerState::kActive && !first_missing(requirements_[requirement], worker.revisions);
+  return worker.row.state == WorkerState::kActive && meets(worker, requirement) &&
+         !first_missing(requirements_[requirement], worker.revisions);
 }
 
 // One that is to be avoided takes it only while nobody else could.
 bool Scheduler::Records::accepts(const Worker& worker, int requirement) const {
   if (!could_run(worker, requirement)) return false;
   return !requirements_.avoided(requirement).contains(worker.row.id) || !untried(requirement);
+}
+
+// Under any of the placements that it is wanted under.
+bool Scheduler::Records::takes(const Worker& worker, const Stage& stage) const {
+  if (stage.ready.empty()) return accepts(worker, stage.requirement);
+  return std::any_of(stage.ready.begin(), stage.ready.end(),
+                     [&](const Ready& place) { return accepts(worker, place.requirement); });
 }
 
 // Whether a connected worker could run it that is not to be avoided.

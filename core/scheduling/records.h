@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/scheduling/accounts.h"
 #include "core/scheduling/ready_queue.h"
 #include "core/scheduling/requirements.h"
 #include "core/scheduling/retry.h"
@@ -21,7 +22,7 @@ namespace locus {
 class Scheduler::Records {
  protected:
   friend class Scheduler::View;
-  Records(SchedulerPolicy policy, Now now) : policy_(policy), now_(now) {}
+  Records(SchedulerPolicy policy, Now now) : policy_(policy), now_(now), accounts_(policy.usage_half_life) {}
 
   // The attempt that holds a stage.
   struct Running {
@@ -35,6 +36,15 @@ class Scheduler::Records {
     std::int64_t first_step = 0;  // the first progress stated, and when: what an estimate goes by
     Microseconds first_at = 0;
     std::set<std::pair<std::int64_t, std::string>> checkpoints;  // (step, sha256) committed under it
+    ServiceClass service_class = ServiceClass::kNormal;
+    std::vector<int> accounts;  // that hold what it takes, in equal parts
+    std::int64_t part = 0;      // of each, in thousandths of devices
+  };
+  // A place in the ready queue.
+  struct Ready {
+    Lane lane;
+    int requirement = 0;
+    ReadyKey key;
   };
   // How far the trials that reference a stage want it to go (TrialStageRow::until_step), by experiment and trial.
   using Wants = std::map<std::pair<ExperimentId, std::int64_t>, std::int64_t>;
@@ -45,11 +55,11 @@ class Scheduler::Records {
     std::set<StageId> dependents;  // some may be terminal since
     std::optional<CheckpointRow> resume;
     std::optional<Running> running;
-    std::optional<ReadyKey> ready;  // as which it is in the ready queue
-    Microseconds ready_since = 0;   // steady; while it is in the ready queue
-    Microseconds estimate = 0;      // StagesEstimated
-    Microseconds not_before = 0;    // steady; end of the back-off
-    std::int64_t parked_at = -1;    // the step where it had parked before it went on; -1: it had not
+    std::vector<Ready> ready;      // as which it is in the ready queue
+    Microseconds ready_since = 0;  // steady; while it is in the ready queue
+    Microseconds estimate = 0;     // StagesEstimated
+    Microseconds not_before = 0;   // steady; end of the back-off
+    std::int64_t parked_at = -1;   // the step where it had parked before it went on; -1: it had not
     int requirement = 0;
     Strikes strikes;
     std::set<WorkerId> avoid;       // where it failed in a way that may be the worker's
@@ -61,15 +71,17 @@ class Scheduler::Records {
     Microseconds heard = 0;  // steady
     Revisions revisions;
     std::set<StageId> running;
+    Labels labels;
     std::deque<std::string> superseded;  // sessions a newer daemon replaced
     struct Asked {
       std::string request_id;
       StageId stage = 0;
       std::int64_t attempt = 0;
     };
-    std::deque<Asked> asked;     // newest last: makes requests idempotent
-    std::size_t slots = 0;       // announced; 0 before it has registered here
-    std::vector<int> device_of;  // by slot: slots of one device share its index; all of the CPU's do
+    std::deque<Asked> asked;              // newest last: makes requests idempotent
+    std::size_t slots = 0;                // announced; 0 before it has registered here
+    std::vector<int> device_of;           // by slot: slots of one device share its index; all of the CPU's do
+    std::vector<std::int64_t> weight_of;  // by slot, in thousandths of devices
     int device(int slot) const {
       return static_cast<std::size_t>(slot) < device_of.size() ? device_of[static_cast<std::size_t>(slot)] : 0;
     }
@@ -92,6 +104,8 @@ class Scheduler::Records {
     std::map<std::int64_t, std::int64_t> cell_of;  // trial -> cell, of those that reference a stage
     bool proven = false;                           // one of its stages has succeeded
     std::map<std::string, Alike> failures;         // while it is not
+    int account = 0;                               // its owner's number
+    PlacementPtr rules;                            // null: anywhere
   };
   struct Waiting {
     ReplyToken reply = 0;
@@ -108,14 +122,16 @@ class Scheduler::Records {
   using Device = std::pair<WorkerId, int>;
   // Devices that are being emptied, each for a stage that runs alone: nothing that comes after it in grant
   // order is started there.
-  using Reservations = std::map<Device, ReadyKey>;
+  using Reservations = std::map<Device, Turn>;
 
   // records.cc
   const Stage* find_stage(StageId id) const;
   std::vector<std::string> experiments_of(const Stage& stage) const;  // names of experiments
-  std::optional<ReadyKey> ready_key(const Stage& stage) const;        // nothing: no active experiment references it
+  std::vector<Ready> ready_places(const Stage& stage) const;          // none: no active experiment wants it
   std::int64_t limit_of(const Stage& stage) const;
+  bool meets(const Worker& worker, int requirement) const;
   bool accepts(const Worker& worker, int requirement) const;
+  bool takes(const Worker& worker, const Stage& stage) const;
   bool could_run(const Worker& worker, int requirement) const;
   bool untried(int requirement) const;
   static std::string duration_text(Microseconds us);
@@ -130,12 +146,20 @@ class Scheduler::Records {
   static bool unwanted(const Stage& stage);
 
   // exclusive.cc
-  Reservations reservations() const;
-  std::optional<int> slot_for(const Waiting& waiting, int requirement, const ReadyKey& key,
+  Reservations reservations(const std::vector<Lane>& order) const;
+  std::optional<int> slot_for(const Waiting& waiting, int requirement, const Turn& turn,
                               const Reservations& reserved) const;
   bool vacant(const Worker& worker, int slot, const Waiting& waiting) const;
   std::vector<const Stage*> running_on(const Device& device) const;
-  bool shut(const Worker& worker, const ReadyKey& key, const Reservations& reserved) const;
+  bool shut(const Worker& worker, const Turn& turn, const Reservations& reserved) const;
+
+  // shares.cc
+  std::vector<Lane> turns() const;
+  std::optional<Turn> turn_of(const Stage& stage, const std::vector<Lane>& order) const;
+  static std::int64_t weight_on(const Worker& worker, int slot, bool alone);
+  static std::int64_t weight_of_device(const Worker& worker, int device);
+  std::set<int> owners_of(const Stage& stage) const;
+  bool may_hold(const Lane& lane, std::int64_t weight) const;
 
   SchedulerPolicy policy_;
   Now now_;
@@ -145,7 +169,8 @@ class Scheduler::Records {
   std::map<StageId, std::shared_ptr<const Unreferenced>> unreferenced_;
   std::map<WorkerId, Worker> workers_;
   ReadyQueue ready_;
-  RequirementTable requirements_;
+  mutable RequirementTable requirements_;  // which only learns
+  AccountBook accounts_;
   std::string intake_closed_;  // why nothing is granted; empty: it is
 };
 

@@ -11,12 +11,19 @@ int RequirementTable::number_of(Requirement requirement) {
 
 int RequirementTable::intern(const RequirementsPtr& asked) {
   static const auto kNothing = std::make_shared<const StageRequirements>();
-  return number_of({asked ? asked : kNothing, {}});
+  return number_of({asked ? asked : kNothing, {}, nullptr});
 }
 
 int RequirementTable::on_another_worker(int requirement, WorkerId than) {
   Requirement further = at(requirement);
   further.avoided.insert(than);
+  return number_of(std::move(further));
+}
+
+int RequirementTable::placed(int requirement, const PlacementPtr& rules) {
+  if (!rules) return requirement;
+  Requirement further = at(requirement);
+  further.rules = rules;
   return number_of(std::move(further));
 }
 

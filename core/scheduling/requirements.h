@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "core/experiment/labels.h"
 #include "core/experiment/model.h"
 
 namespace locus {
@@ -25,6 +26,9 @@ class RequirementTable {
   int intern(const RequirementsPtr& asked);
   // The same requirement, to be met elsewhere than on this worker, too, as long as there is another.
   int on_another_worker(int requirement, WorkerId than);
+  // The same requirement, to be met where these rules say (null: anywhere).
+  int placed(int requirement, const PlacementPtr& rules);
+  const PlacementRules* rules(int requirement) const { return at(requirement).rules.get(); }  // null: anywhere
   const std::set<WorkerId>& avoided(int requirement) const { return at(requirement).avoided; }
   const Revisions& operator[](int requirement) const { return at(requirement).asked->revisions; }
   // Whether nothing else may run on the device meanwhile.
@@ -34,8 +38,13 @@ class RequirementTable {
   struct Requirement {
     RequirementsPtr asked;
     std::set<WorkerId> avoided;
+    PlacementPtr rules;
     auto key() const { return std::tie(asked->exclusive, asked->revisions, avoided); }
-    bool operator<(const Requirement& other) const { return key() < other.key(); }
+    bool operator<(const Requirement& other) const {
+      if (key() != other.key()) return key() < other.key();
+      if (!rules || !other.rules) return !rules && other.rules;
+      return *rules < *other.rules;
+    }
   };
   int number_of(Requirement requirement);
   const Requirement& at(int requirement) const { return sets_[static_cast<std::size_t>(requirement)]; }

@@ -31,6 +31,8 @@ void Scheduler::State::handle(const StagesRerun& event) {
   Experiment& experiment = experiments_[event.row.id];
   if (experiment.row.id == 0) {  // it was cancelled, and so was not here
     experiment.row = event.row;
+    experiment.account = accounts_.number_of(event.row.owner);
+    experiment.rules = stored_placement(event.row.placement);
     experiment.row.state = ExperimentState::kActive;
     experiment.row.reason.clear();
     mutate(SetExperimentState{event.row.id, event.row.state, ExperimentState::kActive, ""});

@@ -21,6 +21,7 @@ std::vector<QueuedStage> Scheduler::queued(Now now, const std::function<bool(Sta
   return View(state_->records()).queued(now, describe);
 }
 bool Scheduler::any_ends() const { return View(state_->records()).any_ends(); }
+std::vector<AccountView> Scheduler::accounts(Now now) const { return View(state_->records()).accounts(now); }
 std::optional<StatedAttempt> Scheduler::progress(StageId stage) const {
   return View(state_->records()).progress(stage);
 }

@@ -25,8 +25,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "core/experiment/labels.h"
 #include "core/experiment/lease.h"
 #include "core/experiment/model.h"
+#include "core/identity/account.h"
 #include "core/limits.h"
 #include "core/ports/mutations.h"
 #include "core/ports/snapshot.h"
@@ -52,6 +54,9 @@ struct SchedulerPolicy {
   int strikes = 3;  // workers lost in a row without a checkpoint between: held as poison. Also how many
                     // stages must fail alike before an experiment is paused, or in a row before a worker is
                     // drained
+  Microseconds usage_half_life = kUsageHalfLife.count();  // of what an account has used
+  Microseconds charged_every = kUsageCharged.count();     // at the latest, of what is held for long
+  int other_device_weight = 10;                           // of a slot that is not a CPU's, whose weight is 1
 };
 
 struct SlotOffer {
@@ -76,6 +81,7 @@ struct WorkerRegistered {
   // Until its daemon drains by itself, and what that was at its start; absent: it stays.
   std::optional<Microseconds> time_left = {};
   Microseconds lifetime = 0;
+  WorkerLabels labels = {};                       // granted to it, and what it says by itself
 };
 struct WorkRequested {
   ReplyToken reply = 0;
@@ -212,6 +218,13 @@ struct WorkerForgetRequested {
 struct StagesEstimated {
   std::map<StageId, Microseconds> busy;
 };
+// An account is given its share and bounds, instead of what it had; or they are taken away (ACCOUNT_NOT_FOUND where it
+// has none). Holds from the next grant on: what runs goes on, and counts. While nobody has a share, all are one account.
+struct AccountChanged {
+  ReplyToken reply = 0;
+  AccountRow row;
+  bool remove = false;
+};
 // Whether stages are granted at all; a reason while they are not.
 struct IntakeChanged {
   std::string closed_because;
@@ -222,6 +235,7 @@ struct Tick {};
 using Event = std::variant<WorkerRegistered, WorkRequested, WorkRequestDropped, LeasesSynced, CheckpointCommitted,
                            AttemptCompleted, ExperimentSubmitted, ExperimentStateRequested, StagesRerun, SearchDecided,
                            ExperimentDeleted, PurgeDue, WorkerDrainRequested, WorkerForgetRequested, StagesEstimated,
+                           AccountChanged,
                            IntakeChanged, Tick>;
 
 // ---- commands ----
@@ -298,6 +312,15 @@ struct Fleet {
   std::size_t queued = 0;  // stages that wait for a slot
 };
 
+// An account that has a share, or holds or waits for devices.
+struct AccountView {
+  AccountRow row;
+  bool configured = false;
+  std::int64_t holding = 0, urgent = 0;    // thousandths of devices, by weight
+  std::int64_t used = 0, used_lately = 0;  // device-microseconds: decayed, and within kQuotaDays
+  std::size_t queued = 0;                  // stages that wait for a slot
+};
+
 // Thread-compatible: lives on one strand.
 class Scheduler {
  public:
@@ -319,6 +342,8 @@ class Scheduler {
   // In order of their ids. `describe` says of which the configuration is wanted, too.
   std::vector<QueuedStage> queued(Now now, const std::function<bool(StageId)>& describe) const;
   bool any_ends() const;                                       // a connected worker has said when it ends
+  // In the order in which they would be granted work now.
+  std::vector<AccountView> accounts(Now now) const;
   std::optional<StatedAttempt> progress(StageId stage) const;  // of a running stage, as last reported
   std::optional<StageState> stage_state(StageId stage) const;  // nothing: terminal or unknown, the store knows
   std::string explain(StageId stage, Now now) const;           // why it is in its state, a sentence; empty likewise

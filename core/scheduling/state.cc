@@ -24,15 +24,21 @@ void Scheduler::State::restore(const Snapshot& snapshot) {
   next_experiment_ = snapshot.next_experiment;
   next_stage_ = snapshot.next_stage;
   next_worker_ = snapshot.next_worker;
+  for (const AccountRow& row : snapshot.accounts) accounts_.restore(row);
+  for (const UsageRow& row : snapshot.usage) accounts_.restore(row);
   for (const ExperimentRow& row : snapshot.experiments) {
     Experiment& experiment = experiments_[row.id];
     experiment.row = row;
+    experiment.account = accounts_.number_of(row.owner);
+    experiment.rules = stored_placement(row.placement);
     experiment.proven = snapshot.proven.contains(row.id);
     if (const auto cells = snapshot.cells.find(row.id); cells != snapshot.cells.end()) experiment.cells = cells->second;
   }
   for (const WorkerRow& row : snapshot.workers) {
     workers_[row.id].row = row;
     workers_[row.id].heard = now_.steady;
+    find_slots(workers_[row.id]);
+    workers_[row.id].labels = stored_labels(row.labels_json).effective();
   }
   for (const StageRow& row : snapshot.stages) add_stage(row);
   for (const auto& [id, stage] : stages_) link_to_sources(stage);
@@ -56,7 +62,11 @@ void Scheduler::State::restore(const Snapshot& snapshot) {
                              .progress = {row.stage_id, row.number, row.resume_step, 0, ""},
                              .first_step = 0,
                              .first_at = 0,
-                             .checkpoints = {}};
+                             .checkpoints = {},
+                             .service_class = row.service_class,
+                             .accounts = {},
+                             .part = 0};
+    find_share(*stage, row);
   }
   for (auto& [id, stage] : stages_) {
     if (stage.row.state == StageState::kQueued && stage.row.retry_delay_us > 0) {
@@ -84,6 +94,7 @@ Decision Scheduler::State::step(const Event& event, Now now) {
   release_back_offs();
   match();
   expire_waits();
+  charge();
   decision_ = nullptr;
   return decision;
 }

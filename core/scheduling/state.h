@@ -56,9 +56,19 @@ class Scheduler::State : private Records {
   void release_back_offs();
   void refresh_ready(Stage& stage);
   void match();
-  Waiting* choose_waiting(const Stage& stage, const Reservations& reserved);
-  void grant(Stage& stage, const Waiting& to, int slot);
+  Waiting* choose_waiting(const Stage& stage, const Turn& turn, const Reservations& reserved);
+  void grant(Stage& stage, const Lane& lane, const Waiting& to, int slot);
   Grant grant_of(const Stage& stage) const;
+
+  // shares.cc
+  void handle(const AccountChanged& event);
+  void take_share(Stage& stage, const Lane& lane, std::int64_t weight);
+  void give_share(Stage& stage);
+  void find_share(Stage& stage, const AttemptRow& row);
+  void charge();
+  void take_slots(Worker& worker, const std::vector<SlotOffer>& slots) const;
+  void find_slots(Worker& worker) const;
+  std::vector<std::string> names_of(const std::vector<int>& accounts) const;
 
   // drains.cc
   void handle(const WorkerDrainRequested& event);

@@ -8,8 +8,6 @@
 namespace locus {
 namespace {
 
-constexpr int kCountedAhead = 1000;
-
 std::string progress_text(const StatedAttempt& progress) {
   if (progress.steps <= 0) return "";
   return ", step " + std::to_string(progress.step) + " of " + std::to_string(progress.steps);
@@ -99,7 +97,7 @@ std::string Scheduler::View::explain_blocked(const Stage& stage) const {
 }
 
 std::string Scheduler::View::explain_queued(const Stage& stage, Now now) const {
-  if (!records_.ready_key(stage)) {
+  if (records_.ready_places(stage).empty()) {
     for (const auto& [reference, until] : stage.references) {
       const auto experiment = records_.experiments_.find(reference.first);
       if (experiment == records_.experiments_.end() || experiment->second.row.reason.empty()) continue;
@@ -122,18 +120,25 @@ std::string Scheduler::View::explain_queued(const Stage& stage, Now now) const {
   if (!records_.intake_closed_.empty())
     return "waits for the server, which starts nothing new: " + records_.intake_closed_;
   std::string why, dataset;
-  int present = 0, drained = 0, lacking = 0;
+  int present = 0, drained = 0, lacking = 0, able = 0;
+  bool placed = false;
   for (const auto& [id, worker] : records_.workers_) {
     if (!worker.connected) continue;
     if (worker.row.state == WorkerState::kDraining) ++drained;
     if (worker.row.state != WorkerState::kActive) continue;
     ++present;
     const auto missing = first_missing(records_.requirements_[stage.requirement], worker.revisions);
-    if (!missing) return explain_slots(stage, now);
+    if (!missing) {
+      ++able;
+      placed = placed || meets_one(worker, stage);
+      continue;
+    }
     if (why.empty()) why = worker.row.name + " lacks " + *missing;
     const auto data = missing_dataset(records_.requirements_[stage.requirement], worker.revisions);
     if (data && ++lacking == 1) dataset = *data;
   }
+  if (placed) return explain_slots(stage, now);
+  if (able > 0) return explain_placement(stage, able);
   if (present > 0 && lacking == present) return explain_data(dataset);
   if (present == 0 && drained > 0) {
     return "waits for a worker: " + std::to_string(drained) + (drained == 1 ? " is" : " are") +
@@ -165,10 +170,11 @@ std::string Scheduler::View::explain_data(const std::string& dataset) const {
 
 // At least one connected worker can run it.
 std::string Scheduler::View::explain_slots(const Stage& stage, Now now) const {
+  if (std::string text = explain_bounds(stage); !text.empty()) return text;
   std::size_t slots = 0, busy = 0, able = 0;
   std::string name;
   for (const auto& [id, worker] : records_.workers_) {
-    if (!worker.connected || !records_.accepts(worker, stage.requirement)) continue;
+    if (!worker.connected || !records_.takes(worker, stage)) continue;
     ++able;
     slots += worker.slots;
     busy += std::min(worker.slots, worker.running.size());
@@ -180,12 +186,7 @@ std::string Scheduler::View::explain_slots(const Stage& stage, Now now) const {
   } else if (busy < slots) {
     if (std::string text = explain_shut(stage); !text.empty()) return text;
   }
-  const int ahead = stage.ready ? records_.ready_.ahead_of(*stage.ready, kCountedAhead) : 0;
-  std::string place = "it is next";
-  if (ahead > 0) {
-    place = std::to_string(ahead) + (ahead == kCountedAhead ? " or more" : "") +
-            (ahead == 1 ? " stage is" : " stages are") + " before it";
-  }
+  const std::string place = explain_place(stage);
   if (slots == 0 || busy < slots) return "waits for a free slot: " + place;
   std::string many = "all " + std::to_string(slots) + " slots";
   if (slots <= 2) many = slots == 1 ? "the slot" : "both slots";
@@ -215,7 +216,7 @@ std::optional<Microseconds> Scheduler::View::until_free_slot(const Stage& stage,
   const bool alone = records_.requirements_.exclusive(stage.requirement);
   std::optional<Microseconds> soonest;
   for (const auto& [id, worker] : records_.workers_) {
-    if (!worker.connected || !records_.accepts(worker, stage.requirement)) continue;
+    if (!worker.connected || !records_.takes(worker, stage)) continue;
     if (worker.running.empty() || (!alone && worker.running.size() < worker.slots)) return 0;
     std::optional<Microseconds> here;  // the first to end, or for a stage that runs alone the last
     for (const StageId running : worker.running) {
@@ -231,7 +232,7 @@ std::optional<Microseconds> Scheduler::View::expected_after(StageId id, Now now)
   const Stage* stage = records_.find_stage(id);
   if (stage == nullptr) return std::nullopt;
   if (stage->row.state == StageState::kRunning) return time_left(*stage, now);
-  if (stage->row.state != StageState::kQueued || !records_.ready_key(*stage)) return std::nullopt;
+  if (stage->row.state != StageState::kQueued || records_.ready_places(*stage).empty()) return std::nullopt;
   if (stage->not_before > now.steady) return stage->not_before - now.steady;
   return records_.intake_closed_.empty() ? until_free_slot(*stage, now) : std::nullopt;
 }
@@ -266,10 +267,9 @@ std::string Scheduler::View::explain_way(const Stage& stage) const {
 
 // Of a queued stage that runs alone; empty when others like it come first.
 std::string Scheduler::View::explain_alone(const Stage& stage, Now now) const {
-  if (!stage.ready) return "";
-  const Reservations reserved = records_.reservations();
-  const auto mine =
-      std::find_if(reserved.begin(), reserved.end(), [&](const auto& entry) { return entry.second == *stage.ready; });
+  const Reservations reserved = records_.reservations(records_.turns());
+  const auto mine = std::find_if(reserved.begin(), reserved.end(),
+                                 [&](const auto& entry) { return entry.second.key.stage == stage.row.id; });
   if (mine == reserved.end()) return "";
   const std::string name = records_.workers_.at(mine->first.first).row.name;
   const std::vector<const Stage*> busy = records_.running_on(mine->first);
@@ -284,22 +284,25 @@ std::string Scheduler::View::explain_alone(const Stage& stage, Now now) const {
 
 // Of a stage that finds free slots it may not have; empty when there is one it may.
 std::string Scheduler::View::explain_shut(const Stage& stage) const {
-  if (!stage.ready) return "";
-  const Reservations reserved = records_.reservations();
+  const std::vector<Lane> order = records_.turns();
+  const std::optional<Turn> turn = records_.turn_of(stage, order);
+  if (!turn) return "";
+  const Reservations reserved = records_.reservations(order);
   std::string text;
   for (const auto& [id, worker] : records_.workers_) {
-    if (!worker.connected || !records_.accepts(worker, stage.requirement)) continue;
-    if (!records_.shut(worker, *stage.ready, reserved)) return "";
+    if (!worker.connected || !records_.takes(worker, stage)) continue;
+    if (!records_.shut(worker, *turn, reserved)) return "";
     for (const StageId running : worker.running) {
       const Stage& other = records_.stages_.at(running);
       if (!records_.requirements_.exclusive(other.requirement)) continue;
       text = "waits for a free slot: stage " + std::to_string(running) + " (" + other.row.kind + ") runs alone on " +
              worker.row.name;
     }
-    for (const auto& [device, key] : reserved) {
+    for (const auto& [device, kept] : reserved) {
       if (device.first != id || !text.empty()) continue;
-      text = "waits for a free slot: " + worker.row.name + " is kept free for stage " + std::to_string(key.stage) +
-             " (" + records_.stages_.at(key.stage).row.kind + "), which runs alone and comes before it";
+      const StageId first = kept.key.stage;
+      text = "waits for a free slot: " + worker.row.name + " is kept free for stage " + std::to_string(first) + " (" +
+             records_.stages_.at(first).row.kind + "), which runs alone and comes before it";
     }
   }
   return text;

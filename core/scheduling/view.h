@@ -18,6 +18,7 @@ class Scheduler::View {
   Fleet fleet() const;
   std::vector<QueuedStage> queued(Now now, const std::function<bool(StageId)>& describe) const;
   bool any_ends() const;
+  std::vector<AccountView> accounts(Now now) const;
   std::optional<StatedAttempt> progress(StageId stage) const;
   std::optional<StageState> stage_state(StageId stage) const;
   std::string explain(StageId stage, Now now) const;
@@ -38,6 +39,10 @@ class Scheduler::View {
   std::string explain_alone(const Stage& stage, Now now) const;
   std::string explain_shut(const Stage& stage) const;
   std::string explain_late(const Stage& stage, Now now) const;
+  bool meets_one(const Worker& worker, const Stage& stage) const;
+  std::string explain_placement(const Stage& stage, int able) const;
+  std::string explain_bounds(const Stage& stage) const;
+  std::string explain_place(const Stage& stage) const;
   static std::string clock_text(Microseconds wall);
   std::optional<Microseconds> time_left(const Stage& stage, Now now) const;
   std::optional<Microseconds> until_free_slot(const Stage& stage, Now now) const;

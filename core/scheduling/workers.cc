@@ -17,7 +17,8 @@ absl::Status unknown_session() {
 bool same_announcement(const WorkerRow& a, const WorkerRow& b) {
   return a.name == b.name && a.session == b.session && a.host == b.host && a.version == b.version &&
          a.slots_json == b.slots_json && a.catalog_digest == b.catalog_digest && a.state == b.state &&
-         a.instance == b.instance && a.data_json == b.data_json && a.forgotten == b.forgotten;
+         a.instance == b.instance && a.data_json == b.data_json && a.labels_json == b.labels_json &&
+         a.forgotten == b.forgotten;
 }
 
 std::string_view folder_of(std::string_view instance) { return instance.substr(0, instance.find('@')); }
@@ -121,8 +122,8 @@ void Scheduler::State::take_offer(Worker& worker, const WorkerRegistered& event)
   if (event.time_left) worker.ends_at = now_.steady + *event.time_left;
   worker.lifetime = event.lifetime;
   worker.slots = event.slots.size();
-  worker.device_of.clear();
-  for (const SlotOffer& slot : event.slots) worker.device_of.push_back(slot.device == "cpu" ? 0 : 1 + slot.index);
+  take_slots(worker, event.slots);
+  worker.labels = event.labels.effective();
 }
 
 // A daemon started anew: whatever its predecessor ran and it does not hold died with the predecessor.
@@ -154,6 +155,7 @@ void Scheduler::State::announce(Worker& worker, const WorkerRegistered& event) {
   row.catalog_digest = event.catalog_digest;
   row.instance = event.instance;
   row.data_json = event.data_json;
+  row.labels_json = labels_text(event.labels);
   row.forgotten = false;
   if (worker.row.session != event.session) row.since_us = now_.wall;
   row.state = row.drain == Drain::kNone ? WorkerState::kActive : WorkerState::kDraining;

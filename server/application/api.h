@@ -124,6 +124,9 @@ class Api {
   absl::StatusOr<v1::CreateTokenResponse> create_token(const v1::CreateTokenRequest& request, const Caller& caller);
   absl::StatusOr<v1::ListTokensResponse> list_tokens(const v1::ListTokensRequest& request);
   absl::StatusOr<v1::Token> revoke_token(const v1::RevokeTokenRequest& request, const Caller& caller);
+  absl::StatusOr<v1::ListAccountsResponse> list_accounts(const v1::ListAccountsRequest& request);
+  absl::StatusOr<v1::Account> set_account(const v1::SetAccountRequest& request, const Caller& caller);
+  absl::StatusOr<v1::Account> remove_account(const v1::RemoveAccountRequest& request, const Caller& caller);
   absl::StatusOr<v1::ListAuditResponse> list_audit(const v1::ListAuditRequest& request);
   absl::StatusOr<v1::Identity> who_am_i(const v1::WhoAmIRequest& request, const Caller& caller);
 

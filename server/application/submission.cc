@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/base/json_document.h"
 #include "core/limits.h"
+#include "server/application/admission.h"
 #include "server/application/forecast.h"
 #include "server/application/planned_search.h"
 #include "server/application/stored_stage.h"
@@ -236,6 +237,8 @@ absl::StatusOr<Event> Submissions::draft(const PlannedExperiment& planned, const
   event.row.spec_json = plan.spec_json;
   event.row.revision = event.expected_revision + 1;
   event.row.priority = plan.priority;
+  event.row.service_class = plan.service_class;
+  event.row.placement = plan.placement;
   event.row.stage_seconds = plan.stage_seconds;
   event.row.catalog_digest = catalog_.digest();
   if (!merged.exists) event.row.created_us = clock_.wall();
@@ -316,6 +319,8 @@ absl::StatusOr<v1::CreateExperimentResponse> Submissions::create(const v1::Creat
     LOCUS_ASSIGN_OR_RETURN(Merge merged, merge(plan));
     caller.about("experiments/" + plan.name);
     LOCUS_RETURN_IF_ERROR(settle_owner(caller.principal, merged, &request));
+    const std::string owner = merged.exists && request.owner().empty() ? merged.stored.owner : request.owner();
+    LOCUS_RETURN_IF_ERROR(admit(store_, {caller.principal, owner, merged.exists ? merged.stored.id : 0, plan}));
     bool replaces = merged.removed + merged.changed > 0;
     if (planned.searched && !replaces) {
       LOCUS_ASSIGN_OR_RETURN(const SearchBegin begin, begin_of(planned, merged));

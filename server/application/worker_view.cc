@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/experiment/labels.h"
 #include "core/limits.h"
 #include "server/analysis/system_series.h"
 #include "server/wire/convert.h"
@@ -82,6 +83,12 @@ absl::Status WorkerViews::fill(const WorkerRow& row, const std::map<WorkerId, Li
   if (row.since_us > 0) *out->mutable_since_time() = to_timestamp(row.since_us);
   if (!row.data_json.empty()) data_from_json(row.data_json, out->mutable_data());
   out->set_forgotten(forgotten(row, clock_.wall()));
+  const WorkerLabels labels = stored_labels(row.labels_json);
+  const Labels effective = labels.effective();
+  for (const auto& [key, value] : effective) (*out->mutable_labels())[key] = value;
+  for (const auto& [key, value] : labels.announced) {
+    if (!effective.contains(key)) (*out->mutable_untrusted_labels())[key] = value;
+  }
   LOCUS_ASSIGN_OR_RETURN(const auto attempts, store_.attempts_of_worker(row.id, kAttemptsJudged));
   std::map<std::pair<StageId, std::int64_t>, const AttemptRow*> by_key;
   for (const AttemptRow& attempt : attempts) {

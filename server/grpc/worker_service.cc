@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "core/base/invalid.h"
 #include "core/base/utf8.h"
+#include "core/experiment/labels.h"
 #include "core/limits.h"
 #include "server/analysis/system_series.h"
 #include "server/grpc/point_stream.h"
@@ -56,6 +57,33 @@ absl::Status check(const v1::RegisterWorkerRequest& request) {
                       "a worker may announce at most 1024 slots, 10000 revisions and 4096 held attempts");
   }
   return absl::OkStatus();
+}
+
+absl::Status check_labels(const v1::RegisterWorkerRequest& request) {
+  if (static_cast<std::size_t>(request.labels_size()) > kLabelsMost)
+    return invalid("labels", "a worker announces at most 64 labels");
+  for (const auto& [key, value] : request.labels()) {
+    if (!valid_label_key(key) || value.size() > kLabelBytes) {
+      return invalid("labels",
+                     "a label's key is lower-case letters, digits, '.' and '-', at most 63, maybe after node/, and "
+                     "its value has at most 128 bytes");
+    }
+  }
+  return absl::OkStatus();
+}
+
+// What its certificate grants a worker, and what it says of itself. Where nobody is asked who they are, that is as good.
+absl::StatusOr<WorkerLabels> labels_of(Store& store, const Principal& who, const v1::RegisterWorkerRequest& request) {
+  LOCUS_RETURN_IF_ERROR(check_labels(request));
+  WorkerLabels out;
+  for (const auto& [key, value] : request.labels()) out.announced[key] = value;
+  if (unasked(who)) std::swap(out.granted, out.announced);
+  if (who.via != Via::kCertificate) return out;
+  const auto row = store.identity().certificate(who.credential);
+  if (absl::IsNotFound(row.status())) return out;  // of an authority that is not ours
+  LOCUS_RETURN_IF_ERROR(row.status());
+  out.granted = stored_labels(Json{{"granted", Json::parse(row->labels_json, nullptr, false)}}.dump()).granted;
+  return out;
 }
 
 WorkerRegistered to_event(const v1::RegisterWorkerRequest& request) {
@@ -153,6 +181,12 @@ LOCUS_CALLS_OF_WorkerService(LOCUS_SERVE_CALL)
   const Caller caller = LOCUS_CALLER_OF(RegisterWorker);
   absl::Status status = api_.gate().admit(caller, *request);
   if (status.ok()) status = check(*request);
+  WorkerRegistered event = to_event(*request);
+  if (status.ok()) {
+    auto labels = labels_of(store_, caller.principal, *request);
+    status = labels.status();
+    if (status.ok()) event.labels = *std::move(labels);
+  }
   if (!status.ok()) {
     reactor->Finish(to_grpc_status(status));
     return reactor;
@@ -171,7 +205,7 @@ LOCUS_CALLS_OF_WorkerService(LOCUS_SERVE_CALL)
     response->set_server_version(version_);
     reactor->Finish(grpc::Status::OK);
   };
-  coordinator_.post(to_event(*request), answered, caller.deed());
+  coordinator_.post(std::move(event), answered, caller.deed());
   return reactor;
 }
 

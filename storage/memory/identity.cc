@@ -161,4 +161,14 @@ absl::StatusOr<AuditChain> MemoryIdentityReads::audit_chain() {
   return rows_.audit_chain();
 }
 
+absl::StatusOr<std::vector<AccountRow>> MemoryIdentityReads::accounts() {
+  const std::lock_guard lock(mutex_);
+  return every(account_rows_.accounts);
+}
+
+absl::StatusOr<std::vector<UsageRow>> MemoryIdentityReads::usage() {
+  const std::lock_guard lock(mutex_);
+  return every(account_rows_.usage);
+}
+
 }  // namespace locus

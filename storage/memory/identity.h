@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "core/ports/identity.h"
+#include "storage/memory/accounts.h"
 #include "storage/memory/table.h"
 #include "storage/rules/identity_rows.h"
 
@@ -43,10 +44,11 @@ class MemoryIdentityRows final : public IdentityRows {
   Table<int, AuditChain> chains;  // one, once there is a row
 };
 
-// The reads, under the lock of their store. Both must outlive it.
+// The reads, under the lock of their store. All must outlive it.
 class MemoryIdentityReads final : public IdentityReads {
  public:
-  MemoryIdentityReads(std::mutex& mutex, MemoryIdentityRows& rows) : mutex_(mutex), rows_(rows) {}
+  MemoryIdentityReads(std::mutex& mutex, MemoryIdentityRows& rows, MemoryAccountRows& account_rows)
+      : mutex_(mutex), rows_(rows), account_rows_(account_rows) {}
 
   absl::StatusOr<PrincipalRow> principal(const std::string& name) override;
   absl::StatusOr<std::vector<PrincipalRow>> principals() override;
@@ -60,10 +62,13 @@ class MemoryIdentityReads final : public IdentityReads {
   absl::StatusOr<std::vector<CertificateRow>> certificates() override;
   absl::StatusOr<std::vector<AuditRow>> audit(std::int64_t after, int limit) override;
   absl::StatusOr<AuditChain> audit_chain() override;
+  absl::StatusOr<std::vector<AccountRow>> accounts() override;
+  absl::StatusOr<std::vector<UsageRow>> usage() override;
 
  private:
   std::mutex& mutex_;
   MemoryIdentityRows& rows_;
+  MemoryAccountRows& account_rows_;
 };
 
 }  // namespace locus

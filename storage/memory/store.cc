@@ -266,6 +266,10 @@ class MemoryStore final : public Store {
   absl::StatusOr<std::vector<ArtifactView>> artifacts(const std::string& after, int limit) override;
   absl::StatusOr<std::vector<StageId>> stages_to_release(StageId after, int limit) override;
   IdentityReads& identity() override { return identity_; }
+  absl::StatusOr<AccountUse> account_use(const std::string& owner, ExperimentId but) override {
+    const std::lock_guard lock(mutex_);
+    return tables_.use_of(owner, but);
+  }
   absl::StatusOr<int> copy_to(const std::filesystem::path&) override {
     return absl::UnimplementedError("a store in memory has no file to copy");
   }
@@ -276,7 +280,7 @@ class MemoryStore final : public Store {
   std::function<void(std::int64_t)> callback_;
   std::mutex mutex_;  // guards tables_
   MemoryTables tables_;
-  MemoryIdentityReads identity_{mutex_, tables_.identities_of_callers};
+  MemoryIdentityReads identity_{mutex_, tables_.identities_of_callers, tables_.account_rows};
 };
 
 bool unfinished(const StageRow& row) { return !terminal(row.state); }
@@ -305,6 +309,8 @@ absl::StatusOr<Snapshot> MemoryStore::load() {
   }
   out.references = tables_.references_among([&](StageId id) { return unfinished(*tables_.stages.find(id)); });
   out.workers = values(tables_.workers);
+  out.accounts = values(tables_.account_rows.accounts);
+  out.usage = values(tables_.account_rows.usage);
   for (const ExperimentRow& row : out.experiments) {
     const auto& cells = tables_.cells.rows();
     out.cells[row.id] = std::distance(cells.lower_bound({row.id, kFirst}), cells.lower_bound({row.id + 1, kFirst}));

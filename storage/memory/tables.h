@@ -12,6 +12,7 @@
 
 #include "core/ports/queries.h"
 #include "core/ports/snapshot.h"
+#include "storage/memory/accounts.h"
 #include "storage/memory/identity.h"
 #include "storage/memory/table.h"
 #include "storage/rules/rows.h"
@@ -67,6 +68,7 @@ class MemoryTables final : public Rows {
   Table<ExperimentId, SearchRow> searches{journal};
   Table<Ordinal, DecisionRow> decisions{journal};
   Table<std::string, Ordinal> decisions_by_request{journal};
+  MemoryAccountRows account_rows{journal};
   MemoryIdentityRows identities_of_callers{journal};
   Table<std::string, std::int64_t> remembered{journal};  // as the database's table of that name
   // Grows only in store_points, the last thing an append does, so that needs no journal; erasing has one.
@@ -132,6 +134,7 @@ class MemoryTables final : public Rows {
   bool has_decision_of_request(const std::string& request_id) override;
   std::vector<std::int64_t> live_wants(StageId id) override;
 
+  AccountRows& accounts() override { return account_rows; }
   IdentityRows& identity() override { return identities_of_callers; }
 
   std::optional<std::int64_t> series(StageId id, const SeriesKey& key) override;
@@ -176,6 +179,7 @@ class MemoryTables final : public Rows {
   std::vector<AttemptSample> samples_of(StageId id) const;
   std::vector<SystemSample> samples_of_worker(WorkerId id) const;
   StageCounts counts_of(ExperimentId id) const;
+  AccountUse use_of(const std::string& owner, ExperimentId but);
   std::vector<SearchRow> running_searches() const;                                              // by id
   std::vector<DecisionRow> decisions_of(ExperimentId id, std::int64_t after, int limit) const;  // limit 0: all
   std::vector<StageReference> references_among(const std::function<bool(StageId)>& among) const;

@@ -85,6 +85,12 @@ absl::Status credential_not_found(const std::string& noun, const std::string& na
                    "no " + noun + " '" + name + "' is stored: list them to see which are", noun, name);
 }
 
+absl::Status account_not_found(const std::string& name) {
+  return not_found(ErrorReason::kAccountNotFound,
+                   "no account '" + name + "' has a share of its own: list the accounts to see which have", "account",
+                   name);
+}
+
 absl::Status invitation_refused(const std::string& why) {
   return make_error(absl::StatusCode::kPermissionDenied, ErrorReason::kInvitationRefused,
                     "the invitation " + why + ": ask for a new one");

@@ -22,6 +22,7 @@ absl::Status catalog_not_found(const std::string& digest);
 absl::Status request_not_found(const std::string& request_id);
 absl::Status search_not_found(ExperimentId id);
 absl::Status credential_not_found(const std::string& noun, const std::string& name);
+absl::Status account_not_found(const std::string& name);
 absl::Status invitation_refused(const std::string& why);
 
 absl::Status wrong_state(std::string message, std::map<std::string, std::string> metadata = {});

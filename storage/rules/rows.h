@@ -14,6 +14,7 @@
 
 namespace locus {
 
+class AccountRows;
 class IdentityRows;
 
 // Thread-compatible. Knows no rule: keeps what it is given, and is rolled back by its owner when a rule
@@ -116,7 +117,8 @@ class Rows {
   virtual void put_alert(const AlertRow& row) = 0;
   virtual void erase_alerts() = 0;
 
-  virtual IdentityRows& identity() = 0;  // storage/rules/identity_rows.h; lives as long as this
+  virtual AccountRows& accounts() = 0;   // storage/rules/account_rows.h; lives as long as this
+  virtual IdentityRows& identity() = 0;  // storage/rules/identity_rows.h; likewise
 
   virtual std::optional<std::int64_t> series(StageId id, const SeriesKey& key) = 0;
   virtual std::int64_t series_count(StageId id) = 0;

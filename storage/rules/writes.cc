@@ -5,6 +5,7 @@
 #include <map>
 
 #include "core/limits.h"
+#include "storage/rules/accounts.h"
 #include "storage/rules/deletion.h"
 #include "storage/rules/identity.h"
 #include "storage/rules/metadata.h"
@@ -138,6 +139,8 @@ class Rules {
     attempt.started_us = m.started_us;
     attempt.slots = m.slots;
     attempt.until_step = m.until_step;
+    attempt.service_class = m.service_class;
+    attempt.accounts = m.accounts;
     rows_.put_attempt(attempt);
     return absl::OkStatus();
   }
@@ -256,6 +259,10 @@ class Rules {
     rows_.erase_alerts();
     return absl::OkStatus();
   }
+
+  absl::Status operator()(const PutAccount& m) { return change_account(rows_.accounts(), m, now_); }
+  absl::Status operator()(const RemoveAccount& m) { return change_account(rows_.accounts(), m); }
+  absl::Status operator()(const ChargeAccount& m) { return change_account(rows_.accounts(), m); }
 
   // Every other one is of identities.
   template <class M>

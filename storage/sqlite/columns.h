@@ -24,8 +24,9 @@ auto parse_word(const Statement& s, int column, Parse parse) {
   return *value;
 }
 
-#define LOCUS_EXPERIMENT_COLUMNS \
-  "id, name, owner, spec_json, revision, state, priority, catalog_digest, created_us, reason, stage_seconds"
+#define LOCUS_EXPERIMENT_COLUMNS                                                                               \
+  "id, name, owner, spec_json, revision, state, priority, catalog_digest, created_us, reason, stage_seconds, " \
+  "class, placement"
 inline ExperimentRow read_experiment(const Statement& s) {
   return {s.integer(0),
           s.text(1),
@@ -37,7 +38,9 @@ inline ExperimentRow read_experiment(const Statement& s) {
           s.text(7),
           s.integer(8),
           s.text(9),
-          s.integer(10)};
+          s.integer(10),
+          parse_word(s, 11, parse_service_class),
+          s.text(12)};
 }
 
 // From stage s JOIN config c; without inputs and outputs.
@@ -95,7 +98,7 @@ inline StageRow StageReader::read(const Statement& s, int at) {
 #define LOCUS_ATTEMPT_COLUMNS                                                                        \
   "stage_id, number, worker_id, session, state, failure_class, reason, resume_step, resume_sha256, " \
   "acked_seq, "                                                                                      \
-  "started_us, ended_us, environment_json, slots, log_bytes, until_step"
+  "started_us, ended_us, environment_json, slots, log_bytes, until_step, class, accounts"
 inline AttemptRow read_attempt(const Statement& s) {
   AttemptRow row;
   row.stage_id = s.integer(0);
@@ -117,6 +120,11 @@ inline AttemptRow read_attempt(const Statement& s) {
   }
   row.log_bytes = s.integer(14);
   row.until_step = s.integer(15);
+  row.service_class = parse_word(s, 16, parse_service_class);
+  const Json accounts = Json::parse(s.text(17), nullptr, false);
+  for (const Json& account : accounts) {
+    if (account.is_string()) row.accounts.push_back(account.get<std::string>());
+  }
   return row;
 }
 
@@ -132,17 +140,17 @@ inline ArtifactRow read_artifact(const Statement& s) {
 
 #define LOCUS_WORKER_COLUMNS                                                                                          \
   "id, name, session, host, version, slots_json, catalog_digest, state, seen_us, drain, reason, instance, since_us, " \
-  "data_json, forgotten"
+  "data_json, forgotten, labels_json"
 inline WorkerRow read_worker(const Statement& s) {
   if (s.integer(9) < 0 || s.integer(9) > 2) throw SqliteError(SQLITE_CORRUPT, "unknown drain of a worker");
-  return {s.integer(0),      s.text(1),
-          s.text(2),         s.text(3),
-          s.text(4),         s.text(5),
-          s.text(6),         parse_word(s, 7, parse_worker_state),
-          s.integer(8),      static_cast<Drain>(s.integer(9)),
-          s.text(10),        s.text(11),
-          s.integer(12),     s.text(13),
-          s.integer(14) != 0};
+  return {s.integer(0),       s.text(1),
+          s.text(2),          s.text(3),
+          s.text(4),          s.text(5),
+          s.text(6),          parse_word(s, 7, parse_worker_state),
+          s.integer(8),       static_cast<Drain>(s.integer(9)),
+          s.text(10),         s.text(11),
+          s.integer(12),      s.text(13),
+          s.integer(14) != 0, s.text(15)};
 }
 
 // Doubles as text that reads back to the same double. SQLite would turn NaN into NULL and -0 into 0.

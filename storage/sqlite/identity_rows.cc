@@ -3,6 +3,7 @@
 
 #include "core/identity/audit.h"
 #include "storage/rules/refusals.h"
+#include "storage/sqlite/account_rows.h"
 #include "storage/sqlite/columns.h"
 
 namespace locus::sqlite {
@@ -242,6 +243,14 @@ absl::StatusOr<std::vector<AuditRow>> SqliteIdentityReads::audit(std::int64_t af
 absl::StatusOr<AuditChain> SqliteIdentityReads::audit_chain() {
   return readers_.run(
       [](Connection& db) -> absl::StatusOr<AuditChain> { return SqliteIdentityRows(db).audit_chain(); });
+}
+
+absl::StatusOr<std::vector<AccountRow>> SqliteIdentityReads::accounts() {
+  return readers_.run([](Connection& db) -> absl::StatusOr<std::vector<AccountRow>> { return list_accounts(db); });
+}
+
+absl::StatusOr<std::vector<UsageRow>> SqliteIdentityReads::usage() {
+  return readers_.run([](Connection& db) -> absl::StatusOr<std::vector<UsageRow>> { return list_usage(db); });
 }
 
 std::vector<std::string> list_audit_problems(Connection& db) {

@@ -54,6 +54,8 @@ class SqliteIdentityReads final : public IdentityReads {
   absl::StatusOr<std::vector<CertificateRow>> certificates() override;
   absl::StatusOr<std::vector<AuditRow>> audit(std::int64_t after, int limit) override;
   absl::StatusOr<AuditChain> audit_chain() override;
+  absl::StatusOr<std::vector<AccountRow>> accounts() override;
+  absl::StatusOr<std::vector<UsageRow>> usage() override;
 
  private:
   Readers& readers_;

@@ -2,6 +2,7 @@
 #include "core/base/error.h"
 #include "storage/rules/curve.h"
 #include "storage/rules/refusals.h"
+#include "storage/sqlite/account_rows.h"
 #include "storage/sqlite/columns.h"
 #include "storage/sqlite/curves.h"
 #include "storage/sqlite/point_log.h"
@@ -71,6 +72,8 @@ Snapshot load_snapshot(Connection& db) {
   out.experiments = all_rows(experiments, read_experiment);
   load_unfinished(db, out);
   out.workers = list_workers(db);
+  out.accounts = list_accounts(db);
+  out.usage = list_usage(db);
   auto cells = db.prepare(
       "SELECT e.id, (SELECT COUNT(*) FROM cell c WHERE c.experiment_id = e.id), "
       "EXISTS (SELECT 1 FROM trial t JOIN trial_stage l ON l.experiment_id = t.experiment_id AND "

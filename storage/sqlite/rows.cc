@@ -28,13 +28,15 @@ std::optional<ExperimentRow> SqliteRows::experiment(const std::string& name) {
 
 void SqliteRows::put_experiment(const ExperimentRow& row) {
   db_.prepare("INSERT INTO experiment (" LOCUS_EXPERIMENT_COLUMNS
-              ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+              ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
               "ON CONFLICT (id) DO UPDATE SET owner = excluded.owner, spec_json = excluded.spec_json, "
               "revision = excluded.revision, state = excluded.state, priority = excluded.priority, "
               "catalog_digest = excluded.catalog_digest, reason = excluded.reason, "
-              "stage_seconds = excluded.stage_seconds")
+              "stage_seconds = excluded.stage_seconds, class = excluded.class, "
+              "placement = excluded.placement")
       .bind(row.id, row.name, row.owner, row.spec_json, row.revision, to_string(row.state), row.priority,
-            row.catalog_digest, row.created_us, row.reason, row.stage_seconds)
+            row.catalog_digest, row.created_us, row.reason, row.stage_seconds, to_string(row.service_class),
+            row.placement)
       .run();
 }
 
@@ -192,12 +194,14 @@ std::optional<AttemptRow> SqliteRows::attempt(StageId id, std::int64_t attempt) 
 void SqliteRows::put_attempt(const AttemptRow& row) {
   db_.prepare("INSERT INTO attempt (" LOCUS_ATTEMPT_COLUMNS
               ", sealed_seq) "
-              "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0) ON CONFLICT (stage_id, number) DO UPDATE SET "
+              "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0) ON CONFLICT (stage_id, number) DO "
+              "UPDATE SET "
               "state = excluded.state, failure_class = excluded.failure_class, reason = excluded.reason, "
               "ended_us = excluded.ended_us, environment_json = excluded.environment_json")
       .bind(row.stage_id, row.number, row.worker_id, row.session, to_string(row.state), to_string(row.failure_class),
             row.reason, row.resume_step, row.resume_sha256, row.acked_seq, row.started_us, row.ended_us,
-            row.environment_json, Json(row.slots).dump(), row.log_bytes, row.until_step)
+            row.environment_json, Json(row.slots).dump(), row.log_bytes, row.until_step, to_string(row.service_class),
+            Json(row.accounts).dump())
       .run();
   if (row.state != AttemptState::kRunning) seal_points(db_, row.stage_id, row.number);
 }
@@ -244,16 +248,17 @@ std::optional<WorkerId> SqliteRows::worker_named(const std::string& name) {
 
 void SqliteRows::put_worker(const WorkerRow& row) {
   db_.prepare("INSERT INTO worker (" LOCUS_WORKER_COLUMNS
-              ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+              ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
               "ON CONFLICT (id) DO UPDATE SET name = excluded.name, session = excluded.session, host = "
               "excluded.host, "
               "version = excluded.version, slots_json = excluded.slots_json, "
               "catalog_digest = excluded.catalog_digest, state = excluded.state, seen_us = excluded.seen_us, "
               "drain = excluded.drain, reason = excluded.reason, instance = excluded.instance, "
-              "since_us = excluded.since_us, data_json = excluded.data_json, forgotten = excluded.forgotten")
+              "since_us = excluded.since_us, data_json = excluded.data_json, forgotten = excluded.forgotten, "
+              "labels_json = excluded.labels_json")
       .bind(row.id, row.name, row.session, row.host, row.version, row.slots_json, row.catalog_digest,
             to_string(row.state), row.seen_us, static_cast<int>(row.drain), row.reason, row.instance, row.since_us,
-            row.data_json, row.forgotten)
+            row.data_json, row.forgotten, row.labels_json)
       .run();
 }
 

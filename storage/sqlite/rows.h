@@ -2,6 +2,7 @@
 #pragma once
 
 #include "storage/rules/rows.h"
+#include "storage/sqlite/account_rows.h"
 #include "storage/sqlite/connection.h"
 #include "storage/sqlite/identity_rows.h"
 
@@ -10,7 +11,7 @@ namespace locus::sqlite {
 // Holds nothing but the connection, so a rolled back transaction leaves nothing behind. Throws SqliteError.
 class SqliteRows : public Rows {
  public:
-  explicit SqliteRows(Connection& connection) : db_(connection), identity_(connection) {}
+  explicit SqliteRows(Connection& connection) : db_(connection), accounts_(connection), identity_(connection) {}
 
   void put_catalog(const std::string& digest, const std::string& json) override;
   std::optional<ExperimentRow> experiment(ExperimentId id) override;
@@ -96,6 +97,7 @@ class SqliteRows : public Rows {
   bool has_decision_of_request(const std::string& request_id) override;
   std::vector<std::int64_t> live_wants(StageId id) override;
 
+  AccountRows& accounts() override { return accounts_; }
   IdentityRows& identity() override { return identity_; }
 
   std::optional<std::int64_t> series(StageId id, const SeriesKey& key) override;
@@ -112,6 +114,7 @@ class SqliteRows : public Rows {
       const StageRequirements& asked);  // of its row, made where there is none; 0: nothing is asked
 
   Connection& db_;
+  SqliteAccountRows accounts_;
   SqliteIdentityRows identity_;
 };
 

@@ -222,6 +222,9 @@ class SqliteStore final : public Store {
         [&](Connection& db) { return sqlite::find_decision_of_request(db, request_id); });
   }
   IdentityReads& identity() override { return identity_; }
+  absl::StatusOr<AccountUse> account_use(const std::string& owner, ExperimentId but) override {
+    return read<AccountUse>([&](Connection& db) { return sqlite::count_account_use(db, owner, but); });
+  }
   // On a connection of its own, whose snapshot holds while the writer goes on.
   absl::StatusOr<int> copy_to(const std::filesystem::path& copy) override {
     try {

@@ -52,7 +52,8 @@ TEST(Defaults, WarnsOfNumbersTheDatasetCannotFill) {
 
 // docs/specification.md prints these defaults.
 TEST(Defaults, NeedsNoKeyThatTheSchemaGivesADefault) {
-  Json spec = small(R"({"task": "classification", "priority": 0, "zip": [], "include": [], "exclude": [],
+  Json spec =
+      small(R"({"task": "classification", "priority": 0, "class": "normal", "zip": [], "include": [], "exclude": [],
                         "overrides": [], "stages": [], "replicates": {"seed": [0]}, "metric": {}})");
   for (const SpecificationKey& key : specification_keys()) {
     if (*key.initial == '\0' || !spec.contains(key.path)) continue;

@@ -195,6 +195,13 @@ const BadSpecification kRefusals[] = {
      "limits.stage_seconds", "at most 31536000"},
     {"LimitAsText", R"({"limits": {"stage_seconds": "1 h"}})", ErrorReason::kWrongType, "limits.stage_seconds",
      "an integer"},
+    {"PlacementOfNoLabel", R"({"placement": {"require": {"Pool": "a"}}})", ErrorReason::kInvalidSpecification,
+     "placement.require.Pool", "cannot be a label"},
+    {"PlacementOfNoText", R"({"placement": {"require": {"pool": 1}}})", ErrorReason::kInvalidSpecification,
+     "placement.require.pool", "must be a text"},
+    {"PlacementOfAnotherKey", R"({"placement": {"must": {}}})", ErrorReason::kUnknownKey, "placement.must",
+     "known: require, prefer"},
+    {"ClassUnknown", R"({"class": "asap"})", ErrorReason::kOptionOutOfRange, "class", "urgent, normal or scavenge"},
     {"PriorityOutOfRange", R"({"priority": 100000})", ErrorReason::kOptionOutOfRange, "priority", "at most 1000"},
 };
 

@@ -54,42 +54,63 @@ TEST(FirstMissing, NamesTheItemAndBothRevisions) {
   EXPECT_EQ(first_missing({{"prior/a", 1}}, {}), "prior/a at revision 1 (it has none)");
 }
 
+const Lane kLane;
+const std::vector<Lane> kOneLane = {kLane};
+
 TEST(ReadyQueue, GivesTheFirstKeyOfAnAcceptedRequirement) {
   ReadyQueue queue;
   const ReadyKey late{0, 1, 0, 0, 1, 7, 70}, early{0, 1, 0, 0, 1, 3, 30}, urgent{-1, 2, 0, 0, 1, 0, 1};
-  queue.insert(0, late);
-  queue.insert(0, early);
-  queue.insert(1, urgent);
-  const auto any = [](int, const ReadyKey&) { return true; };
-  EXPECT_EQ(queue.first(any), urgent);
-  EXPECT_EQ(queue.first([](int requirement, const ReadyKey&) { return requirement == 0; }), early);
-  EXPECT_EQ(queue.first([](int, const ReadyKey&) { return false; }), std::nullopt);
-  EXPECT_EQ(queue.ahead_of(late, 10), 2);
-  EXPECT_EQ(queue.ahead_of(late, 1), 1);
-  queue.erase(1, urgent);
-  queue.erase(0, early);
-  EXPECT_EQ(queue.first(any), late);
-  queue.erase(0, late);
-  EXPECT_TRUE(queue.empty());
+  queue.insert(kLane, 0, late);
+  queue.insert(kLane, 0, early);
+  queue.insert(kLane, 1, urgent);
+  const auto any = [](int, const Turn&) { return true; };
+  EXPECT_EQ(queue.first(kOneLane, any)->key, urgent);
+  EXPECT_EQ(queue.first(kOneLane, [](int requirement, const Turn&) { return requirement == 0; })->key, early);
+  EXPECT_EQ(queue.first(kOneLane, [](int, const Turn&) { return false; }), std::nullopt);
+  EXPECT_EQ(queue.ahead_of(kLane, late, 10), 2);
+  EXPECT_EQ(queue.ahead_of(kLane, late, 1), 1);
+  queue.erase(kLane, 1, urgent);
+  queue.erase(kLane, 0, early);
+  EXPECT_EQ(queue.first(kOneLane, any)->key, late);
+  queue.erase(kLane, 0, late);
+  EXPECT_TRUE(queue.lanes().empty());
+  EXPECT_EQ(queue.size(), 0u);
+}
+
+TEST(ReadyQueue, GoesThroughLanesInTheOrderGiven) {
+  ReadyQueue queue;
+  const Lane ada{ServiceClass::kNormal, 1}, bob{ServiceClass::kNormal, 2};
+  const ReadyKey first{-9, 1, 0, 0, 1, 0, 10}, second{0, 2, 0, 0, 1, 0, 20};
+  queue.insert(ada, 0, first);
+  queue.insert(bob, 0, second);
+  queue.insert(bob, 0, first);  // both want it
+  EXPECT_EQ(queue.size(), 2u);
+  const auto any = [](int, const Turn&) { return true; };
+  EXPECT_EQ(queue.first({bob, ada}, any), (Turn{0, bob, first}));
+  queue.erase(bob, 0, first);
+  EXPECT_EQ(queue.first({bob, ada}, any), (Turn{0, bob, second}));
+  EXPECT_EQ(queue.first({ada, bob}, any), (Turn{0, ada, first}));
+  EXPECT_EQ(queue.first({ada, bob}, [&](int, const Turn& turn) { return turn.lane == bob; }), (Turn{1, bob, second}));
 }
 
 TEST(ReadyQueue, ShowsTheStagesOfSomeRequirementsInOrder) {
   ReadyQueue queue;
-  for (int i = 0; i < 9; ++i) queue.insert(i % 3, ReadyKey{0, 1, 0, 0, 1, i, i});
+  for (int i = 0; i < 9; ++i) queue.insert(kLane, i % 3, ReadyKey{0, 1, 0, 0, 1, i, i});
   std::vector<StageId> seen;
-  queue.visit([](int requirement) { return requirement != 1; },
-              [&](int requirement, const ReadyKey& key) {
-                seen.push_back(key.stage);
-                return requirement != 2 || key.stage < 5;  // no more of requirement 2 once it showed stage 5
-              });
+  queue.visit(
+      kOneLane, [](int requirement) { return requirement != 1; },
+      [&](int requirement, const Turn& turn) {
+        seen.push_back(turn.key.stage);
+        return requirement != 2 || turn.key.stage < 5;  // no more of requirement 2 once it showed stage 5
+      });
   EXPECT_EQ(seen, (std::vector<StageId>{0, 2, 3, 5, 6}));
 }
 
 TEST(ReadyQueue, AsksOncePerRequirementNotPerStage) {
   ReadyQueue queue;
-  for (int i = 0; i < 1000; ++i) queue.insert(i % 3, ReadyKey{0, 1, 0, 0, 1, i, i});
+  for (int i = 0; i < 1000; ++i) queue.insert(kLane, i % 3, ReadyKey{0, 1, 0, 0, 1, i, i});
   int asked = 0;
-  queue.first([&asked](int, const ReadyKey&) {
+  queue.first(kOneLane, [&asked](int, const Turn&) {
     ++asked;
     return false;
   });

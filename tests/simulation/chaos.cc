@@ -8,6 +8,10 @@ constexpr Microseconds kTrouble = 300 * kSecond;
 
 }  // namespace
 
+Chaos::Chaos(Cluster& cluster) : cluster_(cluster), world_(cluster.world), draw_(Random(world_.random).draw()) {
+  shared_ = draw_.chance(0.5);
+}
+
 WorkerProcess& Chaos::some_worker() {
   return *cluster_.workers[static_cast<std::size_t>(
       world_.random.between(0, static_cast<std::int64_t>(cluster_.workers.size()) - 2))];
@@ -164,6 +168,7 @@ testing::Matrix Chaos::some_matrix(const std::string& name) {
   matrix.priority = static_cast<int>(world_.random.between(0, 1));
   if (world_.random.chance(0.3)) matrix.dataset = "d";
   if (world_.random.chance(0.3)) matrix.stage_seconds = world_.random.between(5, 60);
+  give_owner(matrix);
   return matrix;
 }
 
@@ -214,6 +219,7 @@ void Chaos::plan_person() {
   const auto more = world_.random.between(0, 5);
   for (std::int64_t i = 0; i < more; ++i) plan_more(world_.random.between(5, 280) * kSecond);
   if (world_.random.chance(0.6)) plan_searches();
+  if (shared_) plan_shares();
   // In the end, when nothing else is left to say, whatever is paused goes on, and whoever drains works again.
   plan_one(kTrouble + kSecond, "resumes everything", [this, &server] {
     if (pending_ > 1) return absl::UnavailableError("not yet");

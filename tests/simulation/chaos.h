@@ -7,7 +7,7 @@ namespace locus::simulation {
 
 class Chaos {
  public:
-  explicit Chaos(Cluster& cluster) : cluster_(cluster), world_(cluster.world) {}
+  explicit Chaos(Cluster& cluster);
   // Puts faults and operations on the agenda; returns when the last of them is over and everything is mended.
   Microseconds plan();
   // The same, where the person does nothing but submit this one search.
@@ -36,8 +36,15 @@ class Chaos {
   SearchPlan some_search(const std::string& name);
   void person(Microseconds at, const std::string& what, std::function<absl::Status()> operation);
 
+  // ---- chaos_shares.cc ----
+  void plan_shares();
+  void give_owner(testing::Matrix& matrix);
+  AccountRow some_account(const std::string& name);
+
   Cluster& cluster_;
   World& world_;
+  Random draw_;          // of shares; of its own, so that what else happens does not depend on them
+  bool shared_ = false;  // experiments have owners and classes
   int pending_ = 0;
   std::vector<std::string> names_ = {"one", "two", "three", "four"};  // of experiments that may be there
 };

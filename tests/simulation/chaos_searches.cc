@@ -19,6 +19,7 @@ SearchPlan Chaos::some_search(const std::string& name) {
   if (plan.retrains) matrix.cells.push_back(kChosenCell);
   matrix.evaluate = world_.random.chance(0.5);
   matrix.priority = static_cast<int>(world_.random.between(0, 1));
+  give_owner(matrix);
   plan.by_trial = plan.rule == "halve" && world_.random.chance(0.3);
   const bool asynchronous = plan.rule == "asha" || plan.rule == "none" || plan.rule == "median";
   if (asynchronous || world_.random.chance(0.2)) plan.parallel = world_.random.between(1, 3);

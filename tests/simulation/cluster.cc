@@ -7,6 +7,7 @@
 // 13 a daemon that is heard keeps its name, unless another one takes it over
 // 15 to 25: search_watch.cc
 // 14 a stage goes to who holds its dataset, or does not say what it holds
+// 26 to 29: share_watch.h
 // 1, 2, 3, 5, 7, 8, 11, 12 and 14 are asked of the store (ledger.cc), 11 of the workers' trainers, too, 13 of every step
 // of the server. Expressible in part
 // only: 4 counts those who may commit, not those who compute (a cut-off trainer goes on by design); 8 compares
@@ -63,6 +64,10 @@ Cluster::Cluster(World& w, Mutant mutant)
       traits.bad_data = w.random.chance(0.3);
     }
     if (i == 0 || twin || w.random.chance(0.7)) traits.revisions["prior/c"] = 1;
+    // The first has every label that is asked for; another claims what nobody granted it.
+    if (i == 0 || twin) traits.labels.granted = {{"pool", "vision"}};
+    if (i > 0 && !twin) (count > 2 ? traits.labels.granted : traits.labels.announced) = {{"pool", "visions"}};
+    if (i == 1 && !twin) traits.labels.announced = {{"pool", "vision"}, {"node/cores", "8"}};
     workers.push_back(std::make_unique<WorkerProcess>(w, network, server, ledger, traits, kWorkerPolicy, mutant));
   }
 }
@@ -72,6 +77,10 @@ void Cluster::check_step() {
   check_bounds();
   const std::set<StageId> dirty = ledger.take_dirty();
   for (StageId id : dirty) ledger.check_stage(id);
+  for (StageId id : dirty) {
+    if (ledger.stages().contains(id) && ledger.stages().at(id).state == StageState::kQueued)
+      ledger.shares().check_reason(server.explain(id), ledger);
+  }
   if (!server.up()) {
     last_scheduler_ = nullptr;
   } else if (server.scheduler() != last_scheduler_) {

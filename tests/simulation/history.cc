@@ -26,6 +26,8 @@ void count(Cluster& cluster, Outcome& outcome) {
   for (const char* kind :
        {"begin", "observe", "propose", "advance", "stop", "choose", "end", "override", "of a second phase"})
     outcome.seen[std::string("decisions ") + kind] += cluster.ledger.searches().seen(kind);
+  for (const char* what : {"grants within a bound", "turns compared", "grants where a label was asked for"})
+    outcome.seen[what] += cluster.ledger.shares().seen(what);
   for (const auto& worker : cluster.workers) outcome.seen["attempts fenced and freed again"] += worker->freed();
 }
 

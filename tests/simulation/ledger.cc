@@ -135,6 +135,22 @@ void Ledger::check_data(StageId id, WorkerId worker) {
     throw Violation(14, stage_text(id) + " was granted to a worker that does not hold its dataset");
 }
 
+ShareWatch::Waiting Ledger::waiting(StageId id, const StageRecord& record) const {
+  // Not every worker holds the dataset d, or knows the prior c.
+  const bool anywhere = record.config_json.find("\"dataset\":\"d\"") == std::string::npos &&
+                        record.config_json.find("\"prior\":\"c\"") == std::string::npos;
+  return {id, record.state == StageState::kQueued && record.attempt == 0 && anywhere, record.alone()};
+}
+
+// Invariants 26, 27 and 29.
+void Ledger::check_share(const GrantAttempt& mutation) {
+  std::vector<ShareWatch::Waiting> others;
+  for (const auto& [id, record] : stages_) others.push_back(waiting(id, record));
+  shares_.check_grant(mutation, waiting(mutation.stage_id, stages_.at(mutation.stage_id)), others,
+                      workers_.at(mutation.worker_id), *store_);
+  shares_.check_labels(mutation, *store_);
+}
+
 void Ledger::enter(const GrantAttempt& mutation) {
   StageRecord& record = stages_.at(mutation.stage_id);
   if (mutation.attempt != record.attempt + 1) {
@@ -145,6 +161,7 @@ void Ledger::enter(const GrantAttempt& mutation) {
   check_data(mutation.stage_id, mutation.worker_id);
   searches_.check_grant(mutation, *store_);
   check_alone(mutation.stage_id, mutation.worker_id);
+  check_share(mutation);
   move(mutation.stage_id, StageState::kQueued, StageState::kRunning);
   record.attempt = mutation.attempt;
   record.attempts[mutation.attempt] = {.worker = mutation.worker_id, .resume_step = mutation.resume_step, .points = {}};
@@ -158,6 +175,7 @@ void Ledger::enter(const EndAttempt& mutation) {
                            " was ended, which is not the current one");
   }
   move(mutation.stage_id, StageState::kRunning, mutation.stage_state);
+  shares_.enter(mutation);
   record.failure_class = mutation.failure_class;
   attempt.state = mutation.outcome;
   attempt.failure_class = mutation.failure_class;

@@ -11,6 +11,7 @@
 #include "core/ports/store.h"
 #include "core/scheduling/scheduler.h"
 #include "tests/simulation/search_watch.h"
+#include "tests/simulation/share_watch.h"
 #include "tests/simulation/world.h"
 
 namespace locus::simulation {
@@ -61,9 +62,13 @@ class Ledger final : public Store {
   void check_limit(const Grant& grant);  // its time limit against the stored specifications: invariant 12
   void check_all();
   SearchWatch& searches() { return searches_; }
+  ShareWatch& shares() { return shares_; }
 
   // ---- the rest of the port, passed on ----
   IdentityReads& identity() override { return store_->identity(); }
+  absl::StatusOr<AccountUse> account_use(const std::string& owner, ExperimentId but) override {
+    return store_->account_use(owner, but);
+  }
   void on_commit(std::function<void(std::int64_t)> callback) override { store_->on_commit(std::move(callback)); }
   absl::StatusOr<Snapshot> load() override { return store_->load(); }
   absl::StatusOr<std::string> catalog(const std::string& digest) override { return store_->catalog(digest); }
@@ -158,6 +163,8 @@ class Ledger final : public Store {
   void enter(const CommitCheckpoint& mutation);
   void enter(const PutWorker& mutation) { workers_[mutation.row.id] = mutation.row; }
   void check_data(StageId id, WorkerId worker);
+  void check_share(const GrantAttempt& mutation);
+  ShareWatch::Waiting waiting(StageId id, const StageRecord& record) const;
   void enter_deletion(const std::vector<StageId>& gone);
   template <class Other>
   void enter(const Other&) {}
@@ -176,6 +183,7 @@ class Ledger final : public Store {
   bool moved_ = false;
   std::map<WorkerId, WorkerRow> workers_;
   SearchWatch searches_;
+  ShareWatch shares_;
   // Of deleted stages: what ran under them ended then.
   std::map<std::pair<StageId, std::int64_t>, AttemptRecord> gone_;
   bool submission_ = false;  // the batch under way holds one, or a rerun: only then may a stage be revived

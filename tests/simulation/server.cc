@@ -55,7 +55,19 @@ Snapshot ServerProcess::load() {
   if (mutant_ == Mutant::kForgetsLimit) {
     for (ExperimentRow& row : snapshot.experiments) row.stage_seconds = 0;
   }
+  for (AccountRow& row : snapshot.accounts) {
+    if (mutant_ == Mutant::kForgetsBounds) row.devices = row.urgent_devices = kUnbounded;
+    if (mutant_ == Mutant::kForgetsWeights) row.weight = 1;
+  }
   return snapshot;
+}
+
+std::string ServerProcess::explain(StageId stage) const {
+  if (!scheduler_) return "";
+  std::string text = scheduler_->explain(stage, now_here());
+  const std::size_t at = text.find(" may hold ");
+  if (mutant_ == Mutant::kMisnamesBound && at != std::string::npos) text.insert(at + 10, "1");
+  return text;
 }
 
 void ServerProcess::rebuild() {
@@ -96,6 +108,7 @@ void ServerProcess::step(const Event& event) {
   if (auto* asks = std::get_if<WorkerRegistered>(&given)) {
     asks->take_over = asks->take_over || mutant_ == Mutant::kGivesNamesAway;
     if (mutant_ == Mutant::kIgnoresData) asks->datasets.reset();
+    if (mutant_ == Mutant::kBelievesLabels) asks->labels.granted.merge(asks->labels.announced);
   }
   const Decision decision = scheduler_->step(given, now_here());
   for (const Mutation& mutation : decision.mutations) {
@@ -271,6 +284,11 @@ absl::Status ServerProcess::ask_and_tell(Event event) {
 absl::Status ServerProcess::drain(const std::string& worker, Drain to) {
   if (!responsive()) return absl::UnavailableError("no server");
   return ask_and_tell(WorkerDrainRequested{0, worker, to, "the person wants it"});
+}
+
+absl::Status ServerProcess::share(const AccountRow& account) {
+  if (!responsive()) return absl::UnavailableError("no server");
+  return ask_and_tell(AccountChanged{0, account});
 }
 
 absl::Status ServerProcess::rerun(const std::string& experiment) {

@@ -43,7 +43,11 @@ enum class Mutant {
   kEndsEarly,                // a search is stored as ended with its first verdict
   kOverlooksFailures,        // what failed for good is never told to its search
   kGoesOnAstray,             // what had parked goes on with other values than it had
-  kUsesAnother               // a later phase runs something else than was chosen
+  kUsesAnother,              // a later phase runs something else than was chosen
+  kForgetsBounds,            // a server that starts again knows of no bound of an account
+  kForgetsWeights,           // or takes every account for equal
+  kBelievesLabels,           // what a worker claims is taken for granted
+  kMisnamesBound             // another bound is named than the one that keeps a stage waiting
 };
 
 struct Answer {
@@ -82,7 +86,8 @@ class ServerProcess final : public Process {
   absl::Status drain(const std::string& worker, Drain to);
   absl::Status rerun(const std::string& experiment);
   absl::Status erase(const std::string& experiment);  // by force
-  absl::Status collect_garbage();                     // retention, then every blob that nothing names
+  absl::Status share(const AccountRow& account);
+  absl::Status collect_garbage();  // retention, then every blob that nothing names
 
   // ---- faults ----
   void set_disk_refuses(bool refuses) { disk_refuses_ = refuses; }
@@ -97,6 +102,7 @@ class ServerProcess final : public Process {
   // Whether the conductor would decide something of it now.
   bool has_more_to_decide(ExperimentId experiment);
   const Scheduler* scheduler() const { return scheduler_.get(); }
+  std::string explain(StageId stage) const;  // empty while it is down
 
  private:
   void on_boot() override {

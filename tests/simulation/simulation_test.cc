@@ -41,7 +41,11 @@ const std::map<std::string, Mutant, std::less<>> kMutants = {
     {"ends-early", Mutant::kEndsEarly},
     {"overlooks-failures", Mutant::kOverlooksFailures},
     {"goes-on-astray", Mutant::kGoesOnAstray},
-    {"uses-another", Mutant::kUsesAnother}};
+    {"uses-another", Mutant::kUsesAnother},
+    {"forgets-bounds", Mutant::kForgetsBounds},
+    {"forgets-weights", Mutant::kForgetsWeights},
+    {"believes-labels", Mutant::kBelievesLabels},
+    {"misnames-bound", Mutant::kMisnamesBound}};
 
 std::string replay_line(std::uint64_t seed, std::string_view mutant = "none") {
   std::string line = binary + " --seed=" + std::to_string(seed) + " --trace";
@@ -80,6 +84,9 @@ TEST_P(Histories, HoldEveryInvariantAfterEveryStep) {
                            "decisions of a second phase",
                            "decisions end",
                            "decisions override",
+                           "grants within a bound",
+                           "turns compared",
+                           "grants where a label was asked for",
                            "refused WORKER_NOT_FOUND",
                            "refused WORKER_NAME_TAKEN",
                            "refused STALE_ATTEMPT",
@@ -120,7 +127,11 @@ TEST_P(PlantedDefect, IsFoundWithin2000Histories) {
                                                       {"ends-early", {15}},
                                                       {"overlooks-failures", {23}},
                                                       {"goes-on-astray", {25}},
-                                                      {"uses-another", {17}}};
+                                                      {"uses-another", {17}},
+                                                      {"forgets-bounds", {26}},
+                                                      {"forgets-weights", {27}},
+                                                      {"believes-labels", {29}},
+                                                      {"misnames-bound", {28}}};
   EXPECT_TRUE(meant.at(GetParam()).contains(found.outcome.invariant)) << "found, but by accident";
 }
 
@@ -131,7 +142,8 @@ INSTANTIATE_TEST_SUITE_P(Each, PlantedDefect,
                                            "misjudges", "moves-link", "grants-beyond", "stays-parked",
                                            "forgets-checkpoint", "loses-parked", "forgets-budget", "proposes-twice",
                                            "forgets-searches", "ends-early", "overlooks-failures", "goes-on-astray",
-                                           "uses-another"),
+                                           "uses-another", "forgets-bounds", "forgets-weights", "believes-labels",
+                                           "misnames-bound"),
                          [](const auto& test) {
                            std::string name = test.param;
                            for (char& c : name) c = c == '-' ? '_' : c;

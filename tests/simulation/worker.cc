@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/base/json.h"
 #include "tests/simulation/search_script.h"
 
 namespace locus::simulation {
@@ -119,8 +120,13 @@ void WorkerProcess::register_here() {
   WorkerRegistered event;
   event.name = traits_.name;
   event.session = session_;
-  event.slots_json = "[]";
-  for (int slot = 0; slot < traits_.slots; ++slot) event.slots.push_back({"cpu", slot, 1});
+  Json announced = Json::array();
+  for (int slot = 0; slot < traits_.slots; ++slot) {
+    event.slots.push_back({"cpu", slot, 1});
+    announced.push_back({{"device", "cpu"}, {"index", slot}, {"threads", 1}});
+  }
+  event.slots_json = announced.dump();
+  event.labels = traits_.labels;
   event.revisions = traits_.revisions;
   event.instance = traits_.instance;
   event.take_over = traits_.take_over;

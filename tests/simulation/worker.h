@@ -23,6 +23,7 @@ struct WorkerTraits {
   bool says_data = true;   // what it holds; one of a former release does not
   bool holds_data = true;  // the dataset "d", at the start
   bool bad_data = false;   // which turns out to be damaged when it is read
+  WorkerLabels labels = {};
 };
 
 // What happens to a stage of a cell whoever runs it: "diverges" stops with NaN, "poison" takes the daemon

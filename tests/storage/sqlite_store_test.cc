@@ -117,7 +117,7 @@ TEST_F(SqliteStoreTest, RefusesANewerSchemaAndLeavesItAlone) {
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(reason_of(status), "DATA_FOLDER_UNUSABLE");
   EXPECT_NE(status.message().find("schema version 999"), std::string::npos) << status;
-  run_sql(file(), "PRAGMA user_version=10");
+  run_sql(file(), "PRAGMA user_version=11");
   EXPECT_TRUE(refusal().ok());
 }
 

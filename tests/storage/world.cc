@@ -211,6 +211,10 @@ Json picture_of_identity(IdentityReads& reads) {
   for (const CertificateRow& row : get(reads.certificates()))
     out.push_back({row.serial, row.principal, to_string(row.role), row.labels_json, row.issued_us, row.expires_us,
                    row.revoked_us});
+  for (const AccountRow& row : get(reads.accounts()))
+    out.push_back({row.name, row.weight, row.may_be_urgent, row.devices, row.urgent_devices, row.device_hours,
+                   row.queued_trials, row.experiments, row.artifact_bytes, row.created_us});
+  for (const UsageRow& row : get(reads.usage())) out.push_back({row.account, row.used, row.at_us, row.by_day});
   for (const AuditRow& row : get(reads.audit(0, 1'000'000))) out.push_back({row.id, audit_digest(row)});
   const AuditChain chain = get(reads.audit_chain());
   out.push_back({chain.first, chain.first_previous, chain.last, chain.last_digest});

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <optional>
 #include <sstream>
+#include <thread>
 
 #include "core/base/error.h"
 #include "core/base/ids.h"
@@ -112,6 +113,14 @@ absl::StatusOr<std::vector<DeviceSlot>> offered_slots(const Json& devices, const
   const bool crowded = cores > 0 && static_cast<std::int64_t>(slots.size()) * options.threads > cores;
   for (DeviceSlot& slot : slots) slot.crowded = crowded;
   return slots;
+}
+
+std::map<std::string, std::string> labels_of_node(const std::vector<DeviceSlot>& slots) {
+  std::map<std::string, std::string> out{{"node/cores", std::to_string(std::thread::hardware_concurrency())}};
+  if (slots.empty()) return out;
+  out["node/device"] = slots.front().device;
+  if (slots.front().device != "cpu" && !slots.front().name.empty()) out["node/gpu-name"] = slots.front().name;
+  return out;
 }
 
 int shared_device(const DeviceSlot& slot, const WorkerOptions& options) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,9 @@ struct DeviceSlot {
 // an equal share; 0: unknown. FAILED_PRECONDITION with the remedy when there is nothing to offer.
 absl::StatusOr<std::vector<DeviceSlot>> offered_slots(const Json& devices, const WorkerOptions& options, int cores,
                                                       std::int64_t memory = 0);
+
+// What the worker says of its machine (core/experiment/labels.h): "node/cores", "node/device", "node/gpu-name".
+std::map<std::string, std::string> labels_of_node(const std::vector<DeviceSlot>& slots);
 
 // The number of the device that a slot shares with others as far as packing goes; -1: none.
 int shared_device(const DeviceSlot& slot, const WorkerOptions& options);

@@ -183,6 +183,8 @@ absl::Status Worker::open_link(const Catalog& catalog) {
   announcement.set_version(kVersion);
   announcement.set_catalog_digest(catalog.digest());
   for (const auto& [item, revision] : catalog.revisions()) (*announcement.mutable_revisions())[item] = revision;
+  for (const auto& [key, value] : labels_of_node(devices_)) (*announcement.mutable_labels())[key] = value;
+  for (const auto& [key, value] : options_.labels) (*announcement.mutable_labels())[key] = value;
   for (const DeviceSlot& device : devices_) {
     auto* slot = announcement.add_slots();
     slot->set_device(device.device);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <string>
 
 #include "absl/status/status.h"
@@ -28,7 +29,9 @@ struct WorkerOptions {
   std::filesystem::path work;     // empty: ~/.local/share/locus-worker
   std::filesystem::path trainer;  // empty: locus-trainer next to this executable
   std::filesystem::path data_root = "/usr/share/datasets";
-  bool take_over = false;        // the name, even from a daemon that lives; what that one runs is lost
+  bool take_over = false;  // the name, even from a daemon that lives; what that one runs is lost
+  // Of its own, for specifications that ask for them; where the server asks who calls, those of its invitation count.
+  std::map<std::string, std::string> labels;
   std::string isolate = "auto";  // trainers: "auto", "off" or "required" (docs/security.md)
   // Drain and end when there was nothing to do for so long, or when so much time has passed since the start. Zero: never.
   // A batch system's end of the job counts as well (length_of_life).

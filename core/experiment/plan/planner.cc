@@ -260,6 +260,8 @@ absl::StatusOr<ExperimentPlan> plan_changed(const Json& specification, const Cat
   plan.owner = spec.owner;
   plan.description = spec.description;
   plan.priority = spec.priority;
+  plan.service_class = spec.service_class;
+  plan.placement = spec.placement;
   plan.stage_seconds = spec.stage_seconds;
   plan.seeds = spec.seeds;
   plan.factors = values.factors();

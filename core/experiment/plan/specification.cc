@@ -8,6 +8,7 @@
 
 #include "core/base/ids.h"
 #include "core/catalog/options.h"
+#include "core/experiment/labels.h"
 #include "core/experiment/plan/factors.h"
 #include "core/experiment/plan/fields.h"
 #include "core/experiment/plan/key_reader.h"
@@ -207,6 +208,23 @@ absl::Status parse_priority(const Json& json, Specification& spec) {
   return absl::OkStatus();
 }
 
+absl::Status parse_class(const Json& json, Specification& spec) {
+  LOCUS_ASSIGN_OR_RETURN(const std::string text, text_of(json, "class"));
+  const auto known = parse_service_class(text);
+  if (!known) {
+    return refuse(ErrorReason::kOptionOutOfRange, "class must be urgent, normal or scavenge, not \"" + text + "\"",
+                  "class");
+  }
+  spec.service_class = *known;
+  return absl::OkStatus();
+}
+
+absl::Status parse_placement(const Json& json, Specification& spec) {
+  LOCUS_ASSIGN_OR_RETURN(const PlacementRules rules, read_placement(json));
+  spec.placement = placement_text(rules);
+  return absl::OkStatus();
+}
+
 absl::Status parse_limits(const Json& json, Specification& spec) {
   LOCUS_RETURN_IF_ERROR(check_mapping(json, "limits"));
   Mistakes mistakes;
@@ -269,6 +287,8 @@ const std::map<std::string, Parse>& keys() {
       {"owner", text("owner", &Specification::owner)},
       {"description", text("description", &Specification::description)},
       {"priority", parse_priority},
+      {"class", parse_class},
+      {"placement", parse_placement},
       {"prior",
        [](const Json& json, Specification& spec) { return add_setting(spec, spec.fixed, "prior", json, "prior"); }},
       {"matrix", parse_matrix},

@@ -12,6 +12,7 @@
 #include "core/base/json.h"
 #include "core/base/mistakes.h"
 #include "core/catalog/catalog.h"
+#include "core/experiment/model.h"
 #include "core/search/search.h"
 
 namespace locus {
@@ -73,6 +74,8 @@ struct SearchRequest {
 struct Specification {
   std::string name, owner, description;
   int priority = 0;
+  ServiceClass service_class = ServiceClass::kNormal;
+  std::string placement;           // placement_text(); empty: anywhere
   std::int64_t stage_seconds = 0;  // 0: no limit
   double memory_gib = 1024;        // the most a training may be estimated to need
   Settings fixed;                  // everything outside the matrix

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/base/json.h"
 #include "core/base/sha256.h"
 #include "storage/memory/store.h"
 
@@ -75,15 +76,30 @@ ErrorReason Harness::last_reason() const {
 
 bool Harness::join(const std::string& name, const std::string& session, std::vector<StatedAttempt> running,
                    std::map<std::string, int> revisions, std::vector<SlotOffer> slots) {
+  return announce(ordinary(name, session, std::move(running), std::move(revisions), std::move(slots)));
+}
+
+bool Harness::join_labeled(const std::string& name, const std::string& session, WorkerLabels labels) {
+  WorkerRegistered event = ordinary(name, session, {}, default_revisions(), {{"cpu", 0, 1}});
+  event.labels = std::move(labels);
+  return announce(std::move(event));
+}
+
+WorkerRegistered Harness::ordinary(const std::string& name, const std::string& session,
+                                   std::vector<StatedAttempt> running, std::map<std::string, int> revisions,
+                                   std::vector<SlotOffer> slots) {
   WorkerRegistered event;
   event.name = name;
   event.session = session;
   event.host = "host-of-" + name;
-  event.slots_json = R"([{"device":"cpu","index":0,"threads":1}])";
+  Json announced = Json::array();
+  for (const SlotOffer& slot : slots)
+    announced.push_back({{"device", slot.device}, {"index", slot.index}, {"threads", slot.threads}});
+  event.slots_json = announced.dump();
   event.slots = std::move(slots);
   event.revisions = std::move(revisions);
   event.running = std::move(running);
-  return announce(std::move(event));
+  return event;
 }
 
 bool Harness::announce(WorkerRegistered event) {
@@ -253,6 +269,18 @@ bool Harness::erase(const std::string& experiment, bool force) {
 bool Harness::forget(const std::string& worker) {
   const ReplyToken token = next_token_++;
   step(WorkerForgetRequested{token, worker});
+  return done(token);
+}
+
+bool Harness::share(AccountRow row) {
+  const ReplyToken token = next_token_++;
+  step(AccountChanged{token, std::move(row)});
+  return done(token);
+}
+
+bool Harness::unshare(const std::string& account) {
+  const ReplyToken token = next_token_++;
+  step(AccountChanged{token, AccountRow{.name = account}, true});
   return done(token);
 }
 

@@ -28,6 +28,7 @@ class Harness {
   void step(Event event);                           // INTERNAL failures are test failures
   void advance(std::chrono::microseconds by);       // with every tick that becomes due on the way
   void stop_process(std::chrono::microseconds by);  // time passes and nothing is stepped
+  void set_wall(Microseconds to) { now_.wall = to; }
   void restart();  // a new scheduler from the store, steady clock unrelated to the old one
   Now now() const { return now_; }
 
@@ -35,6 +36,7 @@ class Harness {
   bool join(const std::string& name, const std::string& session, std::vector<StatedAttempt> running = {},
             std::map<std::string, int> revisions = default_revisions(), std::vector<SlotOffer> slots = {{"cpu", 0, 1}});
   bool announce(WorkerRegistered event);  // as it is; join() fills in an ordinary one
+  bool join_labeled(const std::string& name, const std::string& session, WorkerLabels labels);
   std::optional<Grant> ask(const std::string& session, std::vector<int> free_slots = {0});  // does not wait
   ReplyToken ask_and_wait(const std::string& session, const std::string& request_id,
                           std::chrono::microseconds wait = 20s, std::vector<int> free_slots = {0});
@@ -55,6 +57,8 @@ class Harness {
   bool set_state(const std::string& experiment, ExperimentState to);
   bool drain(const std::string& worker, Drain to, const std::string& reason = "for a test");
   bool forget(const std::string& worker);
+  bool share(AccountRow row);
+  bool unshare(const std::string& account);
   // Failed, held and cancelled stages of the matrix's trials, or of one trial.
   std::optional<ReplySubmitted> rerun(const std::string& experiment, std::int64_t trial = -1);
   bool erase(const std::string& experiment, bool force = false);
@@ -79,6 +83,9 @@ class Harness {
   static std::map<std::string, int> default_revisions();
 
  private:
+  static WorkerRegistered ordinary(const std::string& name, const std::string& session,
+                                   std::vector<StatedAttempt> running, std::map<std::string, int> revisions,
+                                   std::vector<SlotOffer> slots);
   bool search_runs(ExperimentId id);
   bool done(ReplyToken token);
   std::string artifact(const std::string& content);

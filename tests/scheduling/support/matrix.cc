@@ -139,6 +139,9 @@ ExperimentSubmitted submission(const Matrix& matrix, Store& store) {
   }
   event.row.spec_json = spec;
   event.row.stage_seconds = matrix.stage_seconds;
+  event.row.owner = matrix.owner;
+  event.row.service_class = matrix.service_class;
+  event.row.placement = matrix.placement;
   if (matrix.searched) keep_links(event, matrix, store);
   look_up(event.stages, store);
   return event;

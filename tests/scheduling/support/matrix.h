@@ -22,6 +22,9 @@ struct Matrix {
   bool train = true;               // without it a trial is its other stages that take no inputs
   std::string dataset = {};        // that every stage reads; empty: none that a worker must hold
   bool searched = false;           // its trials wait for decided(), and its log begins with its first submission
+  std::string owner = {};
+  ServiceClass service_class = ServiceClass::kNormal;
+  std::string placement = {};  // placement_text()
 };
 // Two cells, of which a search decides.
 inline const Matrix kSearched{.cells = {"a", "b"}, .searched = true};

@@ -1,0 +1,135 @@
+// Labels of workers: see labels.h.
+#include "core/experiment/labels.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "core/base/error.h"
+
+namespace locus {
+namespace {
+
+absl::Status refuse_placement(const std::string& what, const std::string& field) {
+  return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidSpecification, what, field);
+}
+
+absl::StatusOr<Labels> read_clauses(const Json& json, const std::string& field) {
+  if (!json.is_object()) return refuse_placement(field + " must be a mapping of labels to values", field);
+  if (json.size() > kLabelsMost) return refuse_placement(field + " names more than 64 labels", field);
+  Labels out;
+  for (const auto& [key, value] : json.items()) {
+    const std::string path = field + "." + key;
+    if (!valid_label_key(key)) {
+      return refuse_placement("'" + key +
+                                  "' cannot be a label: write lower-case letters, digits, '.' and '-', a letter "
+                                  "first, at most 63, maybe after node/",
+                              path);
+    }
+    const std::string text = value.is_string() ? value.get<std::string>() : "";
+    if (text.empty() || text.size() > kLabelBytes)
+      return refuse_placement(path + " must be a text of 1 to 128 bytes; * stands for any characters", path);
+    out[key] = text;
+  }
+  return out;
+}
+
+Labels read_labels(const Json& json) {
+  Labels out;
+  if (!json.is_object()) return out;
+  for (const auto& [key, value] : json.items()) {
+    if (value.is_string()) out[key] = value.get<std::string>();
+  }
+  return out;
+}
+
+}  // namespace
+
+bool valid_label_key(std::string_view key) {
+  if (key.starts_with(kNodeLabel)) key.remove_prefix(kNodeLabel.size());
+  const auto plain = [](unsigned char c) { return std::islower(c) || std::isdigit(c) || c == '.' || c == '-'; };
+  return !key.empty() && key.size() <= 63 && std::islower(static_cast<unsigned char>(key.front())) &&
+         std::all_of(key.begin(), key.end(), plain);
+}
+
+// Goes back to the last '*' alone: an earlier one need never take more.
+bool matches(std::string_view pattern, std::string_view text) {
+  std::size_t p = 0, t = 0, star = std::string_view::npos, from = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      from = t;
+    } else if (p < pattern.size() && pattern[p] == text[t]) {
+      ++p, ++t;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      t = ++from;
+    } else {
+      return false;
+    }
+  }
+  return pattern.find_first_not_of('*', p) == std::string_view::npos;
+}
+
+std::string first_unmet(const PlacementRules& rules, const Labels& labels) {
+  for (const auto& [key, pattern] : rules.require) {
+    const auto found = labels.find(key);
+    if (found == labels.end() || !matches(pattern, found->second)) return key;
+  }
+  return "";
+}
+
+int count_preferred(const PlacementRules& rules, const Labels& labels) {
+  return static_cast<int>(std::count_if(rules.prefer.begin(), rules.prefer.end(), [&](const auto& clause) {
+    const auto found = labels.find(clause.first);
+    return found != labels.end() && matches(clause.second, found->second);
+  }));
+}
+
+std::string placement_text(const PlacementRules& rules) {
+  Json out = Json::object();
+  if (!rules.prefer.empty()) out["prefer"] = rules.prefer;
+  if (!rules.require.empty()) out["require"] = rules.require;
+  return out.empty() ? "" : out.dump();
+}
+
+absl::StatusOr<PlacementRules> read_placement(const Json& json) {
+  if (!json.is_object()) return refuse_placement("placement must be a mapping", "placement");
+  PlacementRules out;
+  for (const auto& [key, value] : json.items()) {
+    if (key != "require" && key != "prefer") {
+      return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kUnknownKey,
+                        "placement has no key '" + key + "' (known: require, prefer)", "placement." + key);
+    }
+    LOCUS_ASSIGN_OR_RETURN((key == "require" ? out.require : out.prefer), read_clauses(value, "placement." + key));
+  }
+  return out;
+}
+
+PlacementPtr stored_placement(const std::string& text) {
+  if (text.empty()) return nullptr;
+  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  auto rules = read_placement(json);
+  return rules.ok() ? std::make_shared<const PlacementRules>(*std::move(rules)) : nullptr;
+}
+
+Labels WorkerLabels::effective() const {
+  Labels out = granted;
+  for (const auto& [key, value] : announced) {
+    if (key.starts_with(kNodeLabel)) out.emplace(key, value);
+  }
+  return out;
+}
+
+std::string labels_text(const WorkerLabels& labels) {
+  if (labels.granted.empty() && labels.announced.empty()) return "";
+  return Json{{"announced", labels.announced}, {"granted", labels.granted}}.dump();
+}
+
+WorkerLabels stored_labels(const std::string& text) {
+  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return {};
+  return {.granted = read_labels(json.value("granted", Json::object())),
+          .announced = read_labels(json.value("announced", Json::object()))};
+}
+
+}  // namespace locus

@@ -1,0 +1,54 @@
+// Labels of workers, and what an experiment asks of them.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "core/base/json.h"
+
+namespace locus {
+
+using Labels = std::map<std::string, std::string>;
+
+// Keys that begin so are what a worker says of its machine; all others are given by an administrator, with the invitation
+// that its certificate comes from, and no worker can claim them.
+inline constexpr std::string_view kNodeLabel = "node/";
+inline constexpr std::size_t kLabelsMost = 64, kLabelBytes = 128;
+
+// "pool", "node/gpu-name": [a-z][a-z0-9.-]{0,62}, maybe after "node/".
+bool valid_label_key(std::string_view key);
+// Whether the text is what the pattern says: '*' stands for any characters, none among them. Linear in their product.
+bool matches(std::string_view pattern, std::string_view text);
+
+// Where the stages of an experiment may run: key -> pattern.
+struct PlacementRules {
+  Labels require;  // every one is met
+  Labels prefer;   // of workers that ask at once, the one that meets most
+  auto operator<=>(const PlacementRules&) const = default;
+};
+// Shared, since all stages of an experiment ask the same; null: nothing is asked. Immutable.
+using PlacementPtr = std::shared_ptr<const PlacementRules>;
+
+// The key of the first requirement that these labels do not meet; empty: they meet all.
+std::string first_unmet(const PlacementRules& rules, const Labels& labels);
+int count_preferred(const PlacementRules& rules, const Labels& labels);
+
+// As it is stored and as a specification writes it: {"prefer": {...}, "require": {...}}; "" for none. What is stored reads
+// back; anything else is refused with the field.
+std::string placement_text(const PlacementRules& rules);
+absl::StatusOr<PlacementRules> read_placement(const Json& json);
+PlacementPtr stored_placement(const std::string& text);  // null where it cannot be read, too
+
+// What a worker may be matched by: what was granted to it, and what it says of its machine. The rest of what it says is
+// kept for people.
+struct WorkerLabels {
+  Labels granted, announced;
+  Labels effective() const;
+};
+std::string labels_text(const WorkerLabels& labels);  // JSON: {"announced": {...}, "granted": {...}}; "" for none
+WorkerLabels stored_labels(const std::string& text);
+
+}  // namespace locus

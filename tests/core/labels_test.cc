@@ -1,0 +1,66 @@
+// Labels of workers, and what an experiment asks of them.
+#include "core/experiment/labels.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace locus::testing {
+namespace {
+
+using ::testing::IsEmpty;
+
+TEST(Label, HasAKeyOfLowerCaseLettersDigitsDotsAndDashes) {
+  for (const char* key : {"pool", "a", "gpu.kind-2", "node/gpu-name"}) EXPECT_TRUE(valid_label_key(key)) << key;
+  for (const char* key : {"", "Pool", "2a", "-a", "a b", "a/b", "node/", "node/node/a", "a\n"})
+    EXPECT_FALSE(valid_label_key(key)) << key;
+  EXPECT_TRUE(valid_label_key(std::string(63, 'a')));
+  EXPECT_FALSE(valid_label_key(std::string(64, 'a')));
+}
+
+TEST(Pattern, StandsForWhatItSaysWithAnyCharactersForAStar) {
+  EXPECT_TRUE(matches("vision", "vision"));
+  EXPECT_FALSE(matches("vision", "visions"));
+  EXPECT_TRUE(matches("NVIDIA H100*", "NVIDIA H100 80GB HBM3"));
+  EXPECT_TRUE(matches("*H100*", "NVIDIA H100 80GB HBM3"));
+  EXPECT_TRUE(matches("a*b*c", "a-b-b-c"));
+  EXPECT_FALSE(matches("a*b*c", "a-c-b"));
+  EXPECT_TRUE(matches("*", ""));
+  EXPECT_TRUE(matches("", ""));
+  EXPECT_FALSE(matches("", "a"));
+  EXPECT_FALSE(matches("?ision", "vision")) << "nothing else is special";
+}
+
+TEST(Pattern, TakesNoLongerThanItsLengthTimesTheTexts) {
+  const std::string stars = std::string("a*") + std::string(60, '*') + "b", text(100'000, 'a');
+  EXPECT_FALSE(matches(stars, text));
+}
+
+TEST(Placement, IsMetByWhoeverHasEveryRequiredLabel) {
+  const PlacementRules rules{.require = {{"pool", "vision"}, {"node/gpu-name", "NVIDIA*"}}, .prefer = {{"zone", "a"}}};
+  EXPECT_EQ(first_unmet(rules, {}), "node/gpu-name");
+  EXPECT_EQ(first_unmet(rules, {{"node/gpu-name", "NVIDIA A10"}, {"pool", "text"}}), "pool");
+  EXPECT_EQ(first_unmet(rules, {{"node/gpu-name", "NVIDIA A10"}, {"pool", "vision"}}), "");
+  EXPECT_EQ(count_preferred(rules, {{"zone", "a"}}), 1);
+  EXPECT_EQ(count_preferred(rules, {{"zone", "b"}}), 0);
+}
+
+TEST(Placement, ReadsBackAsItIsStored) {
+  const PlacementRules rules{.require = {{"pool", "vision"}}, .prefer = {{"zone", "a"}}};
+  EXPECT_EQ(*stored_placement(placement_text(rules)), rules);
+  EXPECT_EQ(stored_placement(""), nullptr);
+  EXPECT_EQ(placement_text({}), "");
+}
+
+TEST(WorkerLabel, IsTakenFromTheWorkerOnlyWhereItIsOfItsMachine) {
+  const WorkerLabels labels{
+      .granted = {{"pool", "text"}, {"node/rack", "7"}},
+      .announced = {{"pool", "vision"}, {"trust", "high"}, {"node/cores", "8"}, {"node/rack", "8"}}};
+  const Labels expected = {{"pool", "text"}, {"node/cores", "8"}, {"node/rack", "7"}};
+  EXPECT_EQ(labels.effective(), expected);
+  EXPECT_EQ(stored_labels(labels_text(labels)).effective(), expected);
+  EXPECT_THAT(stored_labels("").effective(), IsEmpty());
+  EXPECT_THAT(stored_labels("[1]").effective(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace locus::testing

@@ -1,0 +1,49 @@
+// Keeps books of its own of what accounts hold: invariants 26 to 29.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/ports/store.h"
+#include "core/scheduling/scheduler.h"
+
+namespace locus::simulation {
+
+class ShareWatch {
+ public:
+  // A stage that could have been granted instead.
+  struct Waiting {
+    StageId stage = 0;
+    bool fresh = false;  // queued, never tried, and every worker can run it: nothing keeps it back
+    bool alone = false;
+  };
+
+  // 26: no account is granted more than its bounds allow. 27: of the stages that could have been granted instead none is
+  // more urgent, or of an account that holds less for its weight.
+  void check_grant(const GrantAttempt& grant, const Waiting& granted, const std::vector<Waiting>& waiting,
+                   const WorkerRow& worker, Store& store);
+  // 29: a stage goes to who has the labels that an experiment asks for that wants it, granted, or of its machine.
+  void check_labels(const GrantAttempt& grant, Store& store);
+  void enter(const EndAttempt& end);
+  // 28: where the scheduler says that an account's bound keeps a stage waiting, it does.
+  void check_reason(const std::string& reason, Store& store) const;
+  std::int64_t holding(const std::string& account) const;  // thousandths of devices
+  std::int64_t seen(const std::string& what) const;
+
+ private:
+  struct Held {
+    std::vector<std::string> accounts;
+    std::int64_t part = 0;
+    ServiceClass service_class = ServiceClass::kNormal;
+  };
+  std::int64_t urgent(const std::string& account) const;
+  void check_bounds(const GrantAttempt& grant, const std::vector<AccountRow>& accounts);
+  void check_turn(const GrantAttempt& grant, const std::vector<Waiting>& waiting,
+                  const std::vector<AccountRow>& accounts, Store& store);
+
+  std::map<StageId, Held> held_;
+  std::map<std::string, std::int64_t> seen_;
+};
+
+}  // namespace locus::simulation
