@@ -9,7 +9,7 @@ CYCLES ?= 200
 SEED ?= 1
 SECONDS ?= 60
 .DEFAULT_GOAL := help
-.PHONY: help demo gpu artifacts kernels priors vtab dense test processors papers hosts search bench peers chaos exposed fuzz guesses sanitize threads drill \
+.PHONY: help demo gpu artifacts kernels priors vtab dense test processors papers hosts search bench peers chaos exposed fuzz guesses sanitize threads drill own \
   lint build python interchange wheel wheel-check deb deb-check docs web sbom offline slurm kubernetes image setup clean
 
 help: ## say what there is
@@ -118,6 +118,11 @@ drill: ## add a prior, one of every other kind of the engine, and a remote call 
 	@tests/engine/drill/adding_a_prior . $(BUILD) build/drill
 	@tests/engine/drill/adding_every_kind . $(BUILD) build/drill
 	@tests/server/drill/adding_a_call . $(BUILD) build/drill
+
+own: ## compile examples/own-prior outside of the tree against the installed headers, test it, train it, and look at what stays; minutes
+	@tools/setup test
+	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build locus locus-trainer engine_priors_contract_test
+	@tests/own/own_prior . $(BUILD)
 
 lint: ## clang-tidy over everything but the engine and the tests; minutes
 	@tools/setup test

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <iostream>
+#include <sstream>
 
 #include "cli/command.h"
 #include "cli/text_file.h"
@@ -23,6 +24,16 @@ std::string trainer_program() {
   if (const char* named = std::getenv("LOCUS_TRAINER")) return named;
   std::error_code ignored;
   return std::filesystem::read_symlink("/proc/self/exe", ignored).replace_filename("locus-trainer");
+}
+
+std::vector<std::string> trainer_words() {
+  std::vector<std::string> out = {trainer_program()};
+  const char* named = std::getenv("LOCUS_PLUGINS");
+  std::istringstream plugins(named == nullptr ? "" : named);
+  for (std::string one; std::getline(plugins, one, ':');) {
+    if (!one.empty()) out.insert(out.end(), {"--plugin", one});
+  }
+  return out;
 }
 
 std::string readable_after_exec(const std::string& text) {
@@ -83,8 +94,10 @@ int run_trainer_tool(const std::string& tool, std::vector<std::string> arguments
     if (arguments[i] != "--spec") continue;
     if (const absl::Status wrong = convert(arguments[i + 1]); !wrong.ok()) return report_error(wrong, json);
   }
-  const std::string program = trainer_program();
-  arguments.insert(arguments.begin(), {program, tool});
+  std::vector<std::string> words = trainer_words();
+  const std::string program = words.front();
+  words.push_back(tool);
+  arguments.insert(arguments.begin(), words.begin(), words.end());
   int said[2] = {-1, -1};
   if (json && ::pipe(said) != 0) return refuse(std::strerror(errno), kExitFailed);
   const pid_t child = ::fork();

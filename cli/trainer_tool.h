@@ -9,6 +9,8 @@
 namespace locus {
 
 std::string trainer_program();  // the trainer beside this program; LOCUS_TRAINER names another
+// How it is started: the program, and the plugins that LOCUS_PLUGINS names, separated by colons.
+std::vector<std::string> trainer_words();
 
 // A name under which the trainer can read `text`; the descriptor stays open across exec. Empty on failure.
 std::string readable_after_exec(const std::string& text);

@@ -15,6 +15,11 @@ find_path(LocusTorch_INCLUDE_DIR torch/csrc/api/include/torch/torch.h
   PATHS ${_candidates} PATH_SUFFIXES include NO_DEFAULT_PATH)
 find_library(LocusTorch_CPU_LIBRARY torch_cpu PATHS ${_candidates} PATH_SUFFIXES lib NO_DEFAULT_PATH)
 find_library(LocusTorch_C10_LIBRARY c10 PATHS ${_candidates} PATH_SUFFIXES lib NO_DEFAULT_PATH)
+if(LocusTorch_INCLUDE_DIR)
+  file(STRINGS ${LocusTorch_INCLUDE_DIR}/torch/csrc/api/include/torch/version.h LocusTorch_VERSION
+    REGEX "^#define TORCH_VERSION \"")
+  string(REGEX REPLACE ".*\"(.*)\".*" "\\1" LocusTorch_VERSION "${LocusTorch_VERSION}")
+endif()
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(LocusTorch
   REQUIRED_VARS LocusTorch_INCLUDE_DIR LocusTorch_CPU_LIBRARY LocusTorch_C10_LIBRARY

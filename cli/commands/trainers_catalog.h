@@ -12,8 +12,9 @@ namespace locus {
 
 // Asks the trainer. The error says what to build where there is none.
 inline absl::StatusOr<Catalog> trainers_catalog() {
-  LOCUS_ASSIGN_OR_RETURN(const std::string text,
-                         run_and_capture({trainer_program(), "catalog"}, std::chrono::minutes(2)));
+  std::vector<std::string> words = trainer_words();
+  words.push_back("catalog");
+  LOCUS_ASSIGN_OR_RETURN(const std::string text, run_and_capture(words, std::chrono::minutes(2)));
   return Catalog::parse(Json::parse(text, nullptr, /*allow_exceptions=*/false));
 }
 

@@ -14,7 +14,7 @@ namespace {
 // As given on the command line; empty: not.
 struct GivenOptions {
   std::string idle, lifetime;
-  std::vector<std::string> labels;
+  std::vector<std::string> labels, plugins;
 };
 
 void add_options(Command& command, WorkerOptions& options, GivenOptions& given) {
@@ -44,6 +44,11 @@ void add_options(Command& command, WorkerOptions& options, GivenOptions& given) 
       ->type_name("FOLDER");
   command.add_option("--trainer", options.trainer, "The trainer (default: locus-trainer beside this program)")
       ->type_name("FILE");
+  command
+      .add_option("--plugin", given.plugins,
+                  "Shared object that brings priors, datasets, ... of yours (docs/own.md); more than once for several")
+      ->type_name("FILE")
+      ->one_value_each();
   command.add_option("--data-root", options.data_root, "Folder the datasets lie under")
       ->type_name("FOLDER")
       ->show_default();
@@ -99,6 +104,7 @@ absl::Status take(const GivenOptions& given, WorkerOptions& options) {
   if (!given.lifetime.empty()) {
     LOCUS_ASSIGN_OR_RETURN(options.lifetime, parse_duration(given.lifetime, "--lifetime"));
   }
+  options.plugins.assign(given.plugins.begin(), given.plugins.end());
   for (const std::string& label : given.labels) {
     const std::size_t equals = label.find('=');
     if (equals == 0 || equals == std::string::npos) {
@@ -141,6 +147,7 @@ void add_worker(Program& app) {
                          {"locus worker --enroll TOKEN --server https://gpu.example.org:7172",
                           "Become a worker of a server elsewhere; afterwards `locus worker` is enough"},
                          {"locus worker --exit-when-idle 15m --lifetime 23h", "On a machine that is lent for a day"},
+                         {"locus worker --plugin build/own_prior.so", "Bring a prior of your own to the server"},
                          {"locus worker --device cuda", "One slot for each GPU"},
                          {"locus worker --label zone=a", "With a label that specifications may ask for"},
                          {"locus worker --device cuda --per-gpu 4", "Four stages at a time on each GPU"}}});

@@ -68,6 +68,10 @@ std::string render_catalog_item(const Json& item, int width) {
   }
   if (const std::string paper = item.value("paper", ""); !paper.empty())
     out += wrap_text("paper: " + printable(paper), 0, width);
+  if (const Json origin = item.value("origin", Json()); origin.is_object()) {
+    out += "extension: " + origin.value("name", "") + ", a " + origin.value("by", "") + " of digest " +
+           origin.value("digest", "") + "\n";
+  }
   for (const char* key : {"aliases", "hooks", "provides", "excludes"}) {
     if (const std::string text = join(item.value(key, Json::array()), ", "); !text.empty())
       out += wrap_text(std::string(key) + ": " + printable(text), 0, width);

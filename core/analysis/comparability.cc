@@ -10,8 +10,9 @@
 namespace locus {
 namespace {
 
-constexpr std::array<const char*, 5> kProperties = {"device", "dtype", "threads", "build", "path"};
-constexpr std::size_t kDevice = 0, kPath = 4;
+constexpr std::array<const char*, 6> kProperties = {"device", "dtype", "threads", "build", "path", "engine"};
+constexpr std::size_t kDevice = 0, kPath = 4, kEngine = 5;
+constexpr char kOwnEngine[] = "locus";
 
 using Environment = std::array<std::string, kProperties.size()>;
 using Seen = std::map<std::pair<int, std::size_t>, std::set<std::string>>;  // stage kind, property -> values
@@ -27,6 +28,7 @@ Environment read(const std::string& text) {
     out[p] = found->is_string() ? found->get<std::string>() : found->dump();
     if (p == kDevice) out[p] = out[p].substr(0, out[p].find(':'));
   }
+  if (out[kEngine].empty()) out[kEngine] = kOwnEngine;
   return out;
 }
 
@@ -79,7 +81,9 @@ EnvironmentFindings compare_environments(const Environments& environments, const
           all.insert(found->second.begin(), found->second.end());
       }
       if (all.size() < 2) continue;
-      const std::string flag = key.second == kDevice ? kMixedDevices : kMixedEnvironment;
+      const std::string flag = key.second == kDevice   ? kMixedDevices
+                               : key.second == kEngine ? kMixedEngine
+                                                       : kMixedEnvironment;
       if (std::find(out.flags[i].begin(), out.flags[i].end(), flag) == out.flags[i].end()) out.flags[i].push_back(flag);
       mixed[key].insert(all.begin(), all.end());
       ++counts[key];

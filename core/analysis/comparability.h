@@ -10,7 +10,8 @@
 
 namespace locus {
 
-inline constexpr char kMixedDevices[] = "mixed-devices", kMixedEnvironment[] = "mixed-environment";
+inline constexpr char kMixedDevices[] = "mixed-devices", kMixedEnvironment[] = "mixed-environment",
+                      kMixedEngine[] = "mixed-engine";
 
 // Environments of succeeded stages, each text kept once; cells name them by index.
 class Environments {
@@ -34,11 +35,12 @@ struct CellEnvironments {
 };
 
 struct EnvironmentFindings {
-  std::vector<std::vector<std::string>> flags;  // by cell: kMixedDevices, kMixedEnvironment
+  std::vector<std::vector<std::string>> flags;  // by cell: kMixedDevices, kMixedEngine, kMixedEnvironment
   std::vector<std::string> sentences;           // one for each property and stage kind that differs
 };
 
-// Device kind ("cuda:1" is as good as "cuda:0"), dtype, threads and build are compared between a cell and its
+// Engine (where an environment names none it is that of Locus), device kind ("cuda:1" is as good as "cuda:0"), dtype, threads
+// and build are compared between a cell and its
 // reference; the execution path within a cell only, because it follows from a prior's forms and all paths compute one
 // algebra. `noun` is what sentences call a cell: "row".
 EnvironmentFindings compare_environments(const Environments& environments, const std::vector<CellEnvironments>& cells,

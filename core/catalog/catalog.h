@@ -50,6 +50,14 @@ struct RefusedSetting {
   bool each_stage = false;  // of a backbone: asked of every stage
 };
 
+// Whose item it is; empty: this tree's.
+struct Origin {
+  std::string name, by, digest;  // as of Extension (core/catalog/extension.h)
+  bool outside() const { return !name.empty(); }
+};
+inline constexpr char kPluginOrigin[] = "plugin";      // run by the engine, which loads it
+inline constexpr char kTrainingOrigin[] = "training";  // run by a program of its own in the trainer's place
+
 struct CatalogItem {
   std::string kind, id, summary, paper, formula;
   std::vector<std::string> aliases, hooks, provides, excludes;
@@ -62,6 +70,7 @@ struct CatalogItem {
   std::vector<RefusedSetting> refusals;
   std::vector<int> layout_ranks;
   Json facts = Json::object();
+  Origin origin;
 
   bool has_option(std::string_view name) const;
 };

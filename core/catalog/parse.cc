@@ -12,7 +12,8 @@ namespace {
 
 constexpr const char* kKindsOfNoSection[] = {"prior", "stage"};
 // Of every stage configuration, besides the sections.
-constexpr const char* kMembers[] = {"exclusive", "inputs", "kind", "priors", "revisions", "seed", "stage"};
+constexpr const char* kMembers[] = {"exclusive", "extensions", "inputs", "kind",
+                                    "priors",    "revisions",  "seed",   "stage"};
 constexpr const char* kScalarTypes[] = {"integer", "number", "string", "boolean"};
 
 absl::Status malformed(const std::string& what, const std::string& field) {
@@ -289,6 +290,18 @@ absl::Status parse_presets(const Json& presets, const std::string& field, Catalo
   return absl::OkStatus();
 }
 
+absl::StatusOr<Origin> parse_origin(const Json& json, const std::string& field) {
+  Origin out;
+  if (json.is_null()) return out;
+  MemberReader in(json, field);
+  out.name = in.text("name", true);
+  out.by = in.text("by", true);
+  out.digest = in.text("digest", true);
+  LOCUS_RETURN_IF_ERROR(in.status());
+  if (out.name.empty() || out.digest.empty()) return malformed("an origin has a name and a digest", field);
+  return out;
+}
+
 absl::StatusOr<CatalogItem> parse_item(const Json& json, const std::vector<Section>& sections,
                                        const std::string& field) {
   MemberReader in(json, field);
@@ -308,7 +321,7 @@ absl::StatusOr<CatalogItem> parse_item(const Json& json, const std::vector<Secti
   const Json& requirements = in.list("requires");
   const Json& exclusions = in.list("excludes_when");
   const Json& refusals = in.list("refuses");
-  const Json facts = in.any("facts");
+  const Json facts = in.any("facts"), origin = in.any("origin");
   const Json layouts = in.any("layouts"), presets = in.any("presets");
   LOCUS_RETURN_IF_ERROR(in.status());
   if (!known_kind(item.kind, sections)) return malformed("unknown kind '" + item.kind + "'", field + ".kind");
@@ -330,6 +343,7 @@ absl::StatusOr<CatalogItem> parse_item(const Json& json, const std::vector<Secti
   LOCUS_ASSIGN_OR_RETURN(item.refusals, parse_refusals(refusals, field + ".refuses"));
   LOCUS_RETURN_IF_ERROR(check_own_constraints(item, field));
   LOCUS_RETURN_IF_ERROR(check_conditions(item, field));
+  LOCUS_ASSIGN_OR_RETURN(item.origin, parse_origin(origin, field + ".origin"));
   if (facts.is_object()) item.facts = facts;
   if (layouts.is_object()) {
     for (const Json& rank : layouts.value("ranks", Json::array())) {

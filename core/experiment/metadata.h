@@ -32,6 +32,14 @@ struct AttemptSample {
   SystemSample sample;
 };
 
+// Items that a worker brought to the catalog, as it announced them last (core/catalog/extension.h).
+struct ExtensionRow {
+  std::string name, by, digest;
+  std::string items_json = "[]";
+  Microseconds loaded_us = 0;  // when the daemon that announced them loaded them, by its clock
+  bool operator==(const ExtensionRow&) const = default;
+};
+
 // What was last noticed of an experiment, and whether people were notified.
 enum class AlertOutcome { kNone, kPending, kSent, kFailed };  // none: nothing to tell
 struct AlertRow {

@@ -99,7 +99,8 @@ inline constexpr int kCopyRevision = 1;
 // What a stage asks of the worker and the device that run it, known when it is planned.
 struct StageRequirements {
   // Of catalog items, exactly: "prior/violin" -> 1; datasets are such items, and so is a copy of one that a
-  // specification names by its manifest: "dataset/photos@<sha256>" -> kCopyRevision.
+  // specification names by its manifest: "dataset/photos@<sha256>" -> kCopyRevision. So is the code of others that runs some
+  // of them, "extension/own-prior@<sha256>".
   std::map<std::string, int> revisions;
   bool exclusive = false;         // nothing else may run on the device meanwhile
   std::int64_t memory_bytes = 0;  // estimated that a training needs; 0: not known

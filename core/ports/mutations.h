@@ -18,6 +18,9 @@ namespace locus {
 struct PutCatalog {
   std::string digest, json;
 };  // idempotent
+struct PutExtension {
+  ExtensionRow row;
+};  // replaces that of its name
 struct SaveExperiment {
   // expected_revision 0 inserts (EXPERIMENT_EXISTS if the name is taken); otherwise the stored revision must
   // equal it (WRONG_STATE) and row.revision = expected_revision + 1. Cells and trials are upserted by
@@ -191,7 +194,7 @@ using Mutation =
                  ReleaseCheckpoints, AppendLog, PutWorker, AppendEvent, Annotate, AddAttemptSample, AddWorkerSample,
                  PutAlert, ForgetAlerts, AppendDecisions, ResolveTrials, PutPrincipal, PutToken, RevokeToken, UseToken,
                  PutSession, EndSession, PutInvitation, UseInvitation, PutCertificate, RevokeCertificate, AppendAudit,
-                 ForgetIdentity, PutAccount, RemoveAccount, ChargeAccount>;
+                 ForgetIdentity, PutAccount, RemoveAccount, ChargeAccount, PutExtension>;
 
 struct PointAppend {
   StageId stage_id = 0;

@@ -38,6 +38,7 @@ class Store {
 
   virtual absl::StatusOr<Snapshot> load() = 0;
   virtual absl::StatusOr<std::string> catalog(const std::string& digest) = 0;
+  virtual absl::StatusOr<std::vector<ExtensionRow>> extensions() = 0;  // by name
   virtual absl::StatusOr<ExperimentRow> experiment(const std::string& name) = 0;
   virtual absl::StatusOr<ExperimentRow> experiment(ExperimentId id) = 0;
   virtual absl::StatusOr<std::vector<ExperimentRow>> experiments(

@@ -1,6 +1,8 @@
 // Stage requirements: see requirements.h.
 #include "core/scheduling/requirements.h"
 
+#include "core/experiment/required_code.h"
+
 namespace locus {
 
 int RequirementTable::number_of(Requirement requirement) {
@@ -38,6 +40,8 @@ std::optional<std::string> first_missing(const Revisions& required, const Revisi
   for (const auto& [item, revision] : required) {
     auto found = offered.find(item);
     if (found != offered.end() && found->second == revision) continue;
+    if (const auto [name, digest] = extension_of_requirement(item); !name.empty())
+      return "the extension " + std::string(name) + " of digest " + std::string(digest.substr(0, 12));
     std::string text = item + " at revision " + std::to_string(revision);
     return text + (found == offered.end() ? " (it has none)" : " (it has " + std::to_string(found->second) + ")");
   }

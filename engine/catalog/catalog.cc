@@ -1,6 +1,8 @@
 // Puts every list of items into one document.
 #include "engine/catalog/catalog.h"
 
+#include <algorithm>
+
 #include "engine/adapters/adapter.h"
 #include "engine/augmentation/augmentation.h"
 #include "engine/backbones/backbone.h"
@@ -19,6 +21,14 @@ namespace {
 template <typename Entries>
 void add(Json& document, const Entries& entries) {
   for (const auto& entry : entries) document["items"].push_back(entry.item.json());
+}
+
+// Those of plugins behind the others, by plugin: the same text as where a server merges them.
+void put_outside_last(Json& items) {
+  const auto origin = [](const Json& item) {
+    return item.contains("origin") ? item.at("origin").at("name").get<std::string>() : "";
+  };
+  std::stable_sort(items.begin(), items.end(), [&](const Json& a, const Json& b) { return origin(a) < origin(b); });
 }
 
 Json sections() {
@@ -46,6 +56,7 @@ Json catalog_json() {
   add(document, adapter_items());
   add(document, init_items());
   add(document, decoder_items());
+  put_outside_last(document["items"]);
   return document;
 }
 

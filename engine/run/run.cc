@@ -3,6 +3,7 @@
 
 #include <ATen/Parallel.h>
 
+#include <algorithm>
 #include <map>
 
 #include "engine/base/device.h"
@@ -10,6 +11,7 @@
 #include "engine/base/memory.h"
 #include "engine/catalog/catalog.h"
 #include "engine/data/dataset.h"
+#include "engine/plugin/load.h"
 #include "engine/stages/stages.h"
 
 namespace locus::engine {
@@ -44,6 +46,21 @@ void check_revisions(const Json& configuration) {
   }
 }
 
+// So must the code of others that it names.
+void check_extensions(const Json& configuration) {
+  const Json asked = configuration.value("extensions", Json::object());
+  for (const auto& [name, digest] : asked.items()) {
+    const auto& loaded = loaded_plugins();
+    const auto found = std::find_if(loaded.begin(), loaded.end(),
+                                    [&name = name](const LoadedPlugin& one) { return one.name == name; });
+    if (found == loaded.end()) throw std::invalid_argument("the plugin " + name + " is not loaded in this trainer");
+    if (digest != found->digest) {
+      throw std::invalid_argument("the plugin " + name + " is asked for with digest " + digest.dump() +
+                                  "; this trainer has " + found->digest);
+    }
+  }
+}
+
 void check_digest(const Json& dataset, const Json& item) {
   const std::string here = item.at("facts").at("digest").get<std::string>();
   if (dataset.contains("digest") && dataset.at("digest") != here) {
@@ -70,6 +87,7 @@ void run(const StageRequest& request, StageObserver& observer, StageReport& repo
   const Json& configuration = request.configuration;
   const StageItem& stage = stage_item(configuration.at("kind").get<std::string>());
   check_revisions(configuration);
+  check_extensions(configuration);
   check_digest(configuration.at("dataset"),
                dataset_item(configuration.at("dataset").at("id").get<std::string>()).item.json());
   const at::Device device = open_device(request.execution.device, request.execution.index);

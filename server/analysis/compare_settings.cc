@@ -10,7 +10,7 @@
 namespace locus::server {
 namespace {
 
-constexpr char kPrior[] = "prior", kSeed[] = "seed", kRevisions[] = "revisions.";
+constexpr char kPrior[] = "prior", kSeed[] = "seed", kRevisions[] = "revisions.", kExtensions[] = "extensions.";
 constexpr std::size_t kTitleParts = 3;
 
 using Flat = std::map<std::string, std::string>;
@@ -106,10 +106,11 @@ std::set<std::string> paths_of(const std::vector<Flat>& sides) {
   return out;
 }
 
-// The revision of a catalog item is no setting: a side that lacks it lacks the item, which shows by itself.
+// The revision of a catalog item is no setting, nor is the code of others: a side that lacks it
+// lacks the item, which shows by itself.
 // Listed only where sides have the item at different ones.
 bool only_says_what_is_used(const std::string& path, const std::vector<std::string>& values) {
-  if (!path.starts_with(kRevisions)) return false;
+  if (!path.starts_with(kRevisions) && !path.starts_with(kExtensions)) return false;
   std::set<std::string> revisions(values.begin(), values.end());
   revisions.erase("");
   return revisions.size() <= 1;
@@ -162,7 +163,7 @@ std::string said(const std::string& path, const std::string& text) {
 void fill_titles(const std::vector<ComparedSide>& sides, v1::Comparison* out) {
   std::vector<const v1::ComparedSetting*> telling;
   for (const v1::ComparedSetting& one : out->differing()) {
-    if (!one.path().starts_with(kRevisions)) telling.push_back(&one);
+    if (!one.path().starts_with(kRevisions) && !one.path().starts_with(kExtensions)) telling.push_back(&one);
   }
   std::stable_sort(telling.begin(), telling.end(),
                    [](const auto* a, const auto* b) { return (a->path() == kPrior) > (b->path() == kPrior); });

@@ -189,8 +189,11 @@ absl::StatusOr<v1::PaperTable> pivot_table_of(const PivotSources& sources, const
                              .top = top_of(sources, metric),
                              .untested = chose});
   }
-  for (std::size_t i = 0; i < grid.groups.size(); ++i)
-    grid.groups[i].incomparable = matched && !environments.flags[i].empty();
+  for (std::size_t i = 0; i < grid.groups.size(); ++i) {
+    const auto& flags = environments.flags[i];
+    const bool two_engines = std::find(flags.begin(), flags.end(), kMixedEngine) != flags.end();
+    grid.groups[i].incomparable = two_engines || (matched && !flags.empty());
+  }
   input.cells = std::move(grid.groups);
   const PivotNumbers numbers = compute_pivot(input);
 

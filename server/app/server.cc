@@ -21,6 +21,7 @@
 #include "server/app/paths.h"
 #include "server/app/picture_program.h"
 #include "server/app/serve.h"
+#include "server/application/catalogs.h"
 #include "server/application/search_script.h"
 #include "server/grpc/artifact_service.h"
 #include "server/grpc/call_processor.h"
@@ -260,15 +261,15 @@ class Server::Running {
   }
 
   absl::Status load(const ServerOptions& options) {
-    const Mutation put = PutCatalog{parts_.catalog.digest(), canonical_json(parts_.catalog.document())};
-    LOCUS_RETURN_IF_ERROR(parts_.store->apply({&put, 1}, parts_.clock->wall()));
+    catalogs_ = std::make_unique<Catalogs>(parts_.catalog, *parts_.store, *parts_.clock);
+    LOCUS_RETURN_IF_ERROR(catalogs_->open());
     parts_.store->on_commit([this](std::int64_t) { feed_.changed(); });
     LOCUS_ASSIGN_OR_RETURN(coordinator_,
                            Coordinator::start(*parts_.store, *parts_.clock,
                                               [this](const std::string& experiment, const std::string& kind) {
                                                 feed_.notice(experiment, kind);
                                               }));
-    script_ = std::make_unique<PlannedSearches>(*parts_.store, parts_.catalog);
+    script_ = std::make_unique<PlannedSearches>(*parts_.store, *catalogs_);
     searches_ = SearchRunner::start(*parts_.store, *script_, *coordinator_, *parts_.clock);
     coordinator_->on_movement(
         [this](ExperimentId id, const std::set<std::int64_t>* trials) { searches_->poke(id, trials); });
@@ -279,12 +280,12 @@ class Server::Running {
         std::make_unique<Maintenance>(*parts_.store, *parts_.artifacts, gate_, *parts_.clock, scratch, LOCUS_VERSION);
     purger_ = std::make_unique<Purger>(*parts_.store, *coordinator_, *maintenance_);
     desk_ = std::make_unique<PictureDesk>(
-        *parts_.artifacts, parts_.catalog, make_picture_program(options.trainer, options.data_root, options.isolate),
+        *parts_.artifacts, *catalogs_, make_picture_program(options.trainer, options.data_root, options.isolate),
         data_.empty() ? std::filesystem::path() : data_ / "pictures", options.data_root);
     gate_of_calls_ = std::make_unique<Gate>(*parts_.store, *parts_.clock, options.authenticate || keeper_);
     if (options.tls.external_authority) gate_of_calls_->credentials().take_foreign_certificates();
     api_ = std::make_unique<Api>(
-        Api::Parts{*parts_.store, *parts_.artifacts, parts_.catalog, parts_.pictures, *coordinator_, *maintenance_,
+        Api::Parts{*parts_.store, *parts_.artifacts, *catalogs_, parts_.pictures, *coordinator_, *maintenance_,
                    *purger_, disk_, *parts_.clock, parts_.claims, *desk_, *searches_, *gate_of_calls_,
                    EnrollmentParts{keeper_.get(), [this](const std::string& serial) { calls_.end(serial); }}},
         LOCUS_VERSION);
@@ -335,6 +336,7 @@ class Server::Running {
   std::mutex looking_;  // one change of the disk's state at a time
   ArtifactGate gate_;
   DiskGuard disk_;
+  std::unique_ptr<Catalogs> catalogs_;
   std::unique_ptr<Coordinator> coordinator_;
   std::unique_ptr<PlannedSearches> script_;
   std::unique_ptr<SearchRunner> searches_;

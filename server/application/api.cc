@@ -29,7 +29,7 @@ constexpr std::chrono::seconds kPurgeWait{3};  // after which a deletion is answ
 Api::Api(Parts parts, std::string version)
     : store_(parts.store),
       artifacts_(parts.artifacts),
-      catalog_(parts.catalog),
+      catalogs_(parts.catalogs),
       pictures_(parts.pictures),
       coordinator_(parts.coordinator),
       maintenance_(parts.maintenance),
@@ -42,14 +42,14 @@ Api::Api(Parts parts, std::string version)
       outlines_(store_),
       leaderboards_(store_, outlines_),
       pivot_tables_(store_, outlines_),
-      submissions_(store_, catalog_, coordinator_, clock_),
+      submissions_(store_, catalogs_, coordinator_, clock_),
       views_(store_, artifacts_, coordinator_, outlines_, leaderboards_, parts.searches, clock_),
       workers_(store_, coordinator_, clock_),
       demand_(store_, catalog_, coordinator_, clock_),
       gate_(parts.gate),
       enrollment_(store_, clock_, parts.enrollment),
       runner_(parts.searches),
-      searches_(store_, parts.searches, outlines_, catalog_) {
+      searches_(store_, parts.searches, outlines_, catalogs_) {
   server_.set_version(std::move(version));
   server_.set_protocol_version(kProtocolVersion);
 }
@@ -290,7 +290,8 @@ absl::StatusOr<v1::Curves> Api::get_curves(const v1::GetCurvesRequest& request) 
 }
 
 absl::StatusOr<v1::ListClaimsResponse> Api::list_claims(const v1::ListClaimsRequest& request) {
-  return server::list_claims(store_, outlines_, catalog_, claims_, request);
+  const auto catalog = catalogs_.current();
+  return server::list_claims(store_, outlines_, *catalog, claims_, request);
 }
 
 absl::StatusOr<v1::ListSeriesResponse> Api::list_series(const v1::ListSeriesRequest& request) {
@@ -328,14 +329,16 @@ absl::StatusOr<v1::QuerySeriesResponse> Api::query_series(const v1::QuerySeriesR
 
 absl::StatusOr<v1::Catalog> Api::get_catalog(const v1::GetCatalogRequest&) {
   v1::Catalog out;
-  out.set_digest(catalog_.digest());
-  out.set_json(canonical_json(catalog_.document()));
+  const auto catalog = catalogs_.current();
+  out.set_digest(catalog->digest());
+  out.set_json(canonical_json(catalog->document()));
   for (const auto& [prior, document] : pictures_) out.add_pictures(prior);
   return out;
 }
 
 absl::StatusOr<v1::Picture> Api::get_picture(const v1::GetPictureRequest& request) {
-  const CatalogItem* item = catalog_.find("prior", request.prior());
+  const auto catalog = catalogs_.current();
+  const CatalogItem* item = catalog->find("prior", request.prior());
   const auto found = item == nullptr ? pictures_.end() : pictures_.find(item->id);
   if (found != pictures_.end()) {
     v1::Picture out;
@@ -370,7 +373,7 @@ absl::StatusOr<v1::Server> Api::get_server(const v1::GetServerRequest&) {
   out.set_disk_free_bytes(disk_.free_bytes());
   out.set_database_bytes(disk_.database_bytes());
   out.set_uptime_seconds(static_cast<double>(clock_.steady() - started_) / 1e6);
-  out.set_catalog_digest(catalog_.digest());
+  out.set_catalog_digest(catalogs_.current()->digest());
   out.set_purging(purger_.busy());
   return out;
 }

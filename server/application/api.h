@@ -7,7 +7,6 @@
 
 #include "absl/status/statusor.h"
 #include "core/base/clock.h"
-#include "core/catalog/catalog.h"
 #include "core/catalog/pictures.h"
 #include "core/claims/claims.h"
 #include "core/ports/store.h"
@@ -25,6 +24,7 @@
 #include "server/analysis/leaderboard_query.h"
 #include "server/analysis/outline_cache.h"
 #include "server/analysis/pivot_query.h"
+#include "server/application/catalogs.h"
 #include "server/application/demand.h"
 #include "server/application/enrollment.h"
 #include "server/application/experiment_view.h"
@@ -49,7 +49,7 @@ class Api {
   struct Parts {
     Store& store;
     ArtifactStore& artifacts;
-    const Catalog& catalog;
+    Catalogs& catalogs;
     const Pictures& pictures;
     Coordinator& coordinator;
     Maintenance& maintenance;
@@ -138,6 +138,7 @@ class Api {
   absl::StatusOr<v1::IssuedCertificate> revoke_certificate(const v1::RevokeCertificateRequest& request,
                                                            const Caller& caller);
 
+  absl::Status learn_extensions(const v1::RegisterWorkerRequest& announced) { return catalogs_.learn(announced); }
   Gate& gate() { return gate_; }
   DemandDesk& demand() { return demand_; }
   // Known once both listeners are bound.
@@ -151,7 +152,7 @@ class Api {
 
   Store& store_;
   ArtifactStore& artifacts_;
-  const Catalog& catalog_;
+  Catalogs& catalogs_;
   const Pictures& pictures_;
   Coordinator& coordinator_;
   Maintenance& maintenance_;

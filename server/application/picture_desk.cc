@@ -76,10 +76,10 @@ absl::Status no_folder(const fs::path& folder) {
 
 }  // namespace
 
-PictureDesk::PictureDesk(ArtifactStore& artifacts, const Catalog& catalog, PictureProgram program, fs::path folder,
+PictureDesk::PictureDesk(ArtifactStore& artifacts, const Catalogs& catalogs, PictureProgram program, fs::path folder,
                          fs::path data_root)
     : artifacts_(artifacts),
-      catalog_(catalog),
+      catalogs_(catalogs),
       program_(std::move(program)),
       data_root_(std::move(data_root)),
       folder_(std::move(folder)),
@@ -98,13 +98,21 @@ PictureDesk::~PictureDesk() {
 }
 
 absl::StatusOr<v1::Drawing> PictureDesk::draw(const v1::DrawPriorRequest& request) {
-  LOCUS_ASSIGN_OR_RETURN(const CatalogItem* item, catalog_.get("prior", request.prior(), "prior"));
+  const auto catalog = catalogs_.current();
+  LOCUS_ASSIGN_OR_RETURN(const CatalogItem* item, catalog->get("prior", request.prior(), "prior"));
+  if (item->origin.outside()) {
+    return make_error(
+        absl::StatusCode::kFailedPrecondition, ErrorReason::kUnknownPrior,
+        "the code of " + item->id + " is that of the extension " + item->origin.name +
+            ", which this server does not have; draw it where the code is, with `LOCUS_PLUGINS=FILE locus picture`",
+        "prior", {{"prior", item->id}, {"extension", item->origin.name}});
+  }
   if (request.options().size() > static_cast<std::size_t>(kChunkBytes))
     return invalid("options", "options are too long");
   const Json given = request.options().empty() ? Json::object() : Json::parse(request.options(), nullptr, false);
   if (!given.is_object())
     return invalid("options", "options is no JSON object; give {\"NAME\": VALUE, ...} as the catalog names them");
-  LOCUS_ASSIGN_OR_RETURN(const Json options, catalog_.resolve(*item, given, "options"));
+  LOCUS_ASSIGN_OR_RETURN(const Json options, catalog->resolve(*item, given, "options"));
   std::vector<Setting> settings = {{"rows", request.rows(), 6, 64},
                                    {"columns", request.columns(), 6, 64},
                                    {"heads", request.heads(), 4, 32},
@@ -182,7 +190,8 @@ absl::StatusOr<v1::Drawing> PictureDesk::draw(const v1::DrawTrialRequest& reques
 absl::StatusOr<std::string> PictureDesk::drawn(const Json& question,
                                                const std::function<absl::StatusOr<std::string>()>& draw) {
   std::error_code ignored;
-  const std::string name = sha256_hex(canonical_json(Json::array({question, catalog_.digest(), program_.identity})));
+  const std::string name =
+      sha256_hex(canonical_json(Json::array({question, catalogs_.current()->digest(), program_.identity})));
   const fs::path file = folder_ / (name + ".json");
   const auto kept = [&]() -> std::optional<std::string> {
     auto found = contents(file);

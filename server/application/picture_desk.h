@@ -9,10 +9,10 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
-#include "core/catalog/catalog.h"
 #include "core/ports/artifacts.h"
 #include "locus/v1/picture_service.pb.h"
 #include "locus/v1/trial.pb.h"
+#include "server/application/catalogs.h"
 
 namespace locus::server {
 
@@ -30,7 +30,7 @@ class PictureDesk {
  public:
   // `folder` is made when first needed; empty: one of its own among the system's temporary ones. `data_root`:
   // where datasets lie.
-  PictureDesk(ArtifactStore& artifacts, const Catalog& catalog, PictureProgram program, std::filesystem::path folder,
+  PictureDesk(ArtifactStore& artifacts, const Catalogs& catalogs, PictureProgram program, std::filesystem::path folder,
               std::filesystem::path data_root);
   ~PictureDesk();
 
@@ -44,7 +44,7 @@ class PictureDesk {
   void keep(const std::filesystem::path& file, const std::string& document);
 
   ArtifactStore& artifacts_;
-  const Catalog& catalog_;
+  const Catalogs& catalogs_;
   const PictureProgram program_;
   const std::filesystem::path data_root_;
   std::filesystem::path folder_;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -23,6 +24,7 @@ struct PlannedExperiment {
   std::vector<std::size_t> first_cell, first_trial;  // of each phase, in `whole`
   // Whether it has a log of decisions: a search that decides anything, or phases. Otherwise every cell is run like any other.
   bool searched = false;
+  std::shared_ptr<const Catalog> catalog = {};  // that it was planned with, where whoever planned it keeps that
 };
 
 // With what was chosen so far, by phase: trials that use it have their stages; and with what clients proposed. Errors as

@@ -61,12 +61,12 @@ absl::StatusOr<StoredPlaces> stored_places(Store& store, ExperimentId experiment
   return out;
 }
 
-absl::StatusOr<const Catalog*> PlannedSearches::catalog_of(const ExperimentRow& experiment) {
-  if (experiment.catalog_digest == catalog_.digest()) return &catalog_;
-  if (const auto known = former_.find(experiment.catalog_digest); known != former_.end()) return &known->second;
+absl::StatusOr<std::shared_ptr<const Catalog>> PlannedSearches::catalog_of(const ExperimentRow& experiment) {
+  if (auto now = catalogs_.current(); experiment.catalog_digest == now->digest()) return now;
+  if (const auto known = former_.find(experiment.catalog_digest); known != former_.end()) return known->second;
   LOCUS_ASSIGN_OR_RETURN(const std::string document, store_.catalog(experiment.catalog_digest));
   LOCUS_ASSIGN_OR_RETURN(Catalog catalog, Catalog::parse(Json::parse(document, nullptr, false)));
-  return &former_.emplace(experiment.catalog_digest, std::move(catalog)).first->second;
+  return former_[experiment.catalog_digest] = std::make_shared<const Catalog>(std::move(catalog));
 }
 
 absl::StatusOr<std::shared_ptr<const PlannedSearches::Kept>> PlannedSearches::planned(
@@ -82,7 +82,7 @@ absl::StatusOr<std::shared_ptr<const PlannedSearches::Kept>> PlannedSearches::pl
   if (!proposed) {
     LOCUS_ASSIGN_OR_RETURN(cells, store_.cells(experiment.id));
   }
-  LOCUS_ASSIGN_OR_RETURN(const Catalog* catalog, catalog_of(experiment));
+  LOCUS_ASSIGN_OR_RETURN(const auto catalog, catalog_of(experiment));
   LOCUS_ASSIGN_OR_RETURN(const Json spec, specification_of(experiment));
   auto made = std::make_shared<Kept>();
   made->key = key;
@@ -111,7 +111,7 @@ absl::StatusOr<SearchSetup> PlannedSearches::setup(const ExperimentRow& experime
   LOCUS_ASSIGN_OR_RETURN(const auto cells, store_.cells(experiment.id));
   LOCUS_ASSIGN_OR_RETURN(const auto kept, planned(experiment, choices));
   LOCUS_ASSIGN_OR_RETURN(const StoredPlaces places, stored_places(store_, experiment.id, cells));
-  LOCUS_ASSIGN_OR_RETURN(const Catalog* catalog, catalog_of(experiment));
+  LOCUS_ASSIGN_OR_RETURN(const auto catalog, catalog_of(experiment));
   if (phase >= kept->planned.phases.size() || kept->planned.phases[phase].deferred) {
     return make_error(absl::StatusCode::kInternal, ErrorReason::kInvariantBroken,
                       "phase " + std::to_string(phase) + " of experiment " + experiment.name +

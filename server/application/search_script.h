@@ -7,9 +7,9 @@
 #include <set>
 #include <string>
 
-#include "core/catalog/catalog.h"
 #include "core/conduct/conduct.h"
 #include "core/ports/store.h"
+#include "server/application/catalogs.h"
 #include "server/application/planned_phases.h"
 
 namespace locus::server {
@@ -18,7 +18,7 @@ namespace locus::server {
 // Keeps what it planned, by experiment, revision, choices and what clients have proposed. Thread-compatible; blocks on the store. Both must outlive it.
 class PlannedSearches : public SearchScript {
  public:
-  PlannedSearches(Store& store, const Catalog& catalog) : store_(store), catalog_(catalog) {}
+  PlannedSearches(Store& store, const Catalogs& catalogs) : store_(store), catalogs_(catalogs) {}
 
   absl::StatusOr<std::size_t> phases(const ExperimentRow& experiment) override;
   absl::StatusOr<SearchSetup> setup(const ExperimentRow& experiment, std::size_t phase,
@@ -33,13 +33,13 @@ class PlannedSearches : public SearchScript {
     PlannedExperiment planned;
     std::map<std::int64_t, std::size_t> trials;  // ordinal -> place among those of the plan
   };
-  absl::StatusOr<const Catalog*> catalog_of(const ExperimentRow& experiment);
+  absl::StatusOr<std::shared_ptr<const Catalog>> catalog_of(const ExperimentRow& experiment);
   absl::StatusOr<std::shared_ptr<const Kept>> planned(const ExperimentRow& experiment,
                                                       std::span<const std::vector<ChosenCandidate>> choices);
 
   Store& store_;
-  const Catalog& catalog_;
-  std::map<std::string, Catalog> former_;  // by digest
+  const Catalogs& catalogs_;
+  std::map<std::string, std::shared_ptr<const Catalog>> former_;  // by digest
   std::map<ExperimentId, std::shared_ptr<const Kept>> kept_;
 };
 

@@ -171,7 +171,7 @@ absl::StatusOr<v1::Search> SearchViews::get(const v1::GetSearchRequest& request)
     if (chosen == nullptr) continue;
     LOCUS_ASSIGN_OR_RETURN(const auto outline, outlines_.get(row));
     for (const ChosenCandidate& one : *chosen)
-      source.images[one.group] = images_scored(catalog_, *outline, fold.setup(phase), one.group);
+      source.images[one.group] = images_scored(*catalogs_.current(), *outline, fold.setup(phase), one.group);
   }
   if (counts_hours) {
     LOCUS_ASSIGN_OR_RETURN(source.slot_hours, hours_of_slots(store_, row.id));

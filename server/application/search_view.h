@@ -2,10 +2,10 @@
 #pragma once
 
 #include "absl/status/statusor.h"
-#include "core/catalog/catalog.h"
 #include "core/ports/store.h"
 #include "locus/v1/search_service.pb.h"
 #include "server/analysis/outline_cache.h"
+#include "server/application/catalogs.h"
 #include "server/authority/caller.h"
 #include "server/runtime/search_runner.h"
 
@@ -21,8 +21,8 @@ inline constexpr int kVerdictTrialsMost = 10'000;
 // SEARCH_NOT_FOUND.
 class SearchViews {
  public:
-  SearchViews(Store& store, SearchRunner& searches, OutlineCache& outlines, const Catalog& catalog)
-      : store_(store), searches_(searches), outlines_(outlines), catalog_(catalog) {}
+  SearchViews(Store& store, SearchRunner& searches, OutlineCache& outlines, const Catalogs& catalogs)
+      : store_(store), searches_(searches), outlines_(outlines), catalogs_(catalogs) {}
 
   absl::StatusOr<v1::Search> get(const v1::GetSearchRequest& request);
   absl::StatusOr<v1::ListDecisionsResponse> decisions(const v1::ListDecisionsRequest& request);
@@ -45,7 +45,7 @@ class SearchViews {
   Store& store_;
   SearchRunner& searches_;
   OutlineCache& outlines_;
-  const Catalog& catalog_;
+  const Catalogs& catalogs_;
 };
 
 }  // namespace locus::server

@@ -128,7 +128,8 @@ absl::StatusOr<v1::ProposeResponse> SearchViews::propose(const v1::ProposeReques
     return answer(row, fold, request.request_id());
   }
   LOCUS_ASSIGN_OR_RETURN(const Fold before, searches_.fold(row.id));
-  LOCUS_ASSIGN_OR_RETURN(SearchWish wish, proposed_wish(store_, catalog_, row, before, cells, request.proposer()));
+  const auto catalog = catalogs_.current();
+  LOCUS_ASSIGN_OR_RETURN(SearchWish wish, proposed_wish(store_, *catalog, row, before, cells, request.proposer()));
   wish.principal = caller.principal.name;
   wish.request_id = request.request_id();
   const auto after = request.has_after_decision() ? std::optional(request.after_decision()) : std::nullopt;

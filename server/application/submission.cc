@@ -89,7 +89,9 @@ absl::StatusOr<PlannedExperiment> Submissions::read(const std::string& spec_json
                       "spec_json", {{"bytes", std::to_string(spec_json.size())}, {"most", std::to_string(kSpecBytes)}});
   }
   LOCUS_ASSIGN_OR_RETURN(const Json spec, parse_json(spec_json, ErrorReason::kInvalidSpecification, ""));
-  LOCUS_ASSIGN_OR_RETURN(PlannedExperiment planned, plan_whole(spec, catalog_));
+  const std::shared_ptr<const Catalog> catalog = catalogs_.current();
+  LOCUS_ASSIGN_OR_RETURN(PlannedExperiment planned, plan_whole(spec, *catalog));
+  planned.catalog = catalog;
   if (!planned.searched) return planned;
   const auto row = store_.experiment(planned.whole.name);
   if (absl::IsNotFound(row.status())) return planned;
@@ -102,8 +104,10 @@ absl::StatusOr<PlannedExperiment> Submissions::read(const std::string& spec_json
   LOCUS_ASSIGN_OR_RETURN(const auto cells, store_.cells(row->id));
   const PhaseProposals proposed = proposed_of(planned.phases, cells);
   if (choices.empty() && proposed.empty()) return planned;
-  auto with_them = plan_whole(spec, catalog_, choices, proposed);
-  return with_them.ok() ? std::move(with_them) : planned;  // what no longer fits is dropped, which needs replace
+  auto with_them = plan_whole(spec, *catalog, choices, proposed);
+  if (!with_them.ok()) return planned;  // what no longer fits is dropped, which needs replace
+  with_them->catalog = catalog;
+  return with_them;
 }
 
 // Trials are matched by their cell's key and their seed; what is stored keeps its ordinal for ever.
@@ -219,7 +223,7 @@ absl::StatusOr<v1::Plan> Submissions::plan(const v1::PlanExperimentRequest& requ
   LOCUS_RETURN_IF_ERROR(warn_of_choices(planned, merged, &out));
   const Fleet fleet =
       coordinator_.inspect<Fleet>([](const Coordinator::LiveState& live) { return live.scheduler.fleet(); });
-  LOCUS_RETURN_IF_ERROR(add_forecast(store_, catalog_, fleet, plan, stored, &out));
+  LOCUS_RETURN_IF_ERROR(add_forecast(store_, *planned.catalog, fleet, plan, stored, &out));
   return out;
 }
 
@@ -240,7 +244,7 @@ absl::StatusOr<Event> Submissions::draft(const PlannedExperiment& planned, const
   event.row.service_class = plan.service_class;
   event.row.placement = plan.placement;
   event.row.stage_seconds = plan.stage_seconds;
-  event.row.catalog_digest = catalog_.digest();
+  event.row.catalog_digest = planned.catalog->digest();
   if (!merged.exists) event.row.created_us = clock_.wall();
   event.cells = merged.cells;
   event.trials = merged.trials;
@@ -273,10 +277,11 @@ absl::StatusOr<Event> Submissions::draft(const PlannedExperiment& planned, const
   return Event(std::move(event));
 }
 
-// Nothing to add, nothing to drop, nothing to revive: a submission that would only raise the revision.
+// Nothing to add, nothing to drop, nothing to change, nothing to revive: a submission that would only raise the revision.
 absl::StatusOr<bool> Submissions::unchanged(const PlannedExperiment& planned, const Merge& merged) {
   if (!merged.exists || merged.added > 0 || merged.removed > 0 || merged.stored.spec_json != planned.whole.spec_json)
     return false;
+  if (!planned.searched && merged.changed > 0) return false;  // the catalog has changed since
   if (merged.stored.state == ExperimentState::kCancelled) return false;
   if (planned.searched) {
     LOCUS_ASSIGN_OR_RETURN(const SearchBegin begin, begin_of(planned, merged));

@@ -10,11 +10,11 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "core/base/clock.h"
-#include "core/catalog/catalog.h"
 #include "core/conduct/conduct.h"
 #include "core/experiment/plan.h"
 #include "core/ports/store.h"
 #include "locus/v1/experiment_service.pb.h"
+#include "server/application/catalogs.h"
 #include "server/application/planned_phases.h"
 #include "server/authority/caller.h"
 #include "server/runtime/coordinator.h"
@@ -44,8 +44,8 @@ struct SearchBegin {
 // is what makes stages.
 class Submissions {
  public:
-  Submissions(Store& store, const Catalog& catalog, Coordinator& coordinator, Clock& clock)
-      : store_(store), catalog_(catalog), coordinator_(coordinator), clock_(clock) {}
+  Submissions(Store& store, const Catalogs& catalogs, Coordinator& coordinator, Clock& clock)
+      : store_(store), catalogs_(catalogs), coordinator_(coordinator), clock_(clock) {}
 
   absl::StatusOr<v1::Plan> plan(const v1::PlanExperimentRequest& request);
   // Leaves `experiment` of the answer empty but for its name. NOT_PERMITTED for an owner that is not the account of whoever
@@ -53,7 +53,7 @@ class Submissions {
   absl::StatusOr<v1::CreateExperimentResponse> create(const v1::CreateExperimentRequest& asked, const Caller& caller);
 
  private:
-  // With the choices and a client's proposals that the experiment of its name has.
+  // By the catalog of now, with the choices and a client's proposals that the experiment of its name has.
   absl::StatusOr<PlannedExperiment> read(const std::string& spec_json);
   absl::StatusOr<Merge> merge(const ExperimentPlan& plan);
   absl::StatusOr<std::map<std::string, StageRow>> stored_stages(const ExperimentPlan& plan);
@@ -68,7 +68,7 @@ class Submissions {
   absl::StatusOr<v1::CreateExperimentResponse> answer_again(const std::string& name);
 
   Store& store_;
-  const Catalog& catalog_;
+  const Catalogs& catalogs_;
   Coordinator& coordinator_;
   Clock& clock_;
   absl::Mutex creating_;

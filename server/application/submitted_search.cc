@@ -93,7 +93,7 @@ absl::StatusOr<SearchBegin> Submissions::begin_of(const PlannedExperiment& plann
   std::vector<SearchSetup> setups;
   for (std::size_t i = 0; i < std::max<std::size_t>(1, fold.phases()) && i < planned.phases.size(); ++i) {
     if (planned.phases[i].deferred) break;
-    setups.push_back(phase_setup(planned, i, places, catalog_));
+    setups.push_back(phase_setup(planned, i, places, *planned.catalog));
   }
   out.expected = fold.decided();
   out.rows = begins(fold, setups, /*anew=*/(merged.changed > 0 || merged.chooses_again) && fold.phases() > 0);
@@ -152,7 +152,7 @@ absl::StatusOr<std::vector<ChoiceAgain>> Submissions::choices_again(const Planne
                                    [](const PlannedPhase& phase) { return phase.choose.has_value(); });
   if (!merged.exists || !chooses) return std::vector<ChoiceAgain>();
   const Json specification = Json::parse(planned.whole.spec_json);
-  MergedScript script(specification, catalog_, merged);
+  MergedScript script(specification, *planned.catalog, merged);
   Conductor conductor(store_, script);
   return conductor.choices_again(merged.stored, merged.trials);
 }

@@ -9,6 +9,7 @@
 #include "core/base/invalid.h"
 #include "core/base/utf8.h"
 #include "core/experiment/labels.h"
+#include "core/experiment/required_code.h"
 #include "core/limits.h"
 #include "server/analysis/system_series.h"
 #include "server/grpc/point_stream.h"
@@ -96,6 +97,8 @@ WorkerRegistered to_event(const v1::RegisterWorkerRequest& request) {
   event.slots_json = slots_to_json(request.slots());
   for (const auto& slot : request.slots()) event.slots.push_back({slot.device(), slot.index(), slot.threads()});
   for (const auto& [item, revision] : request.revisions()) event.revisions[item] = revision;
+  for (const auto& extension : request.extensions())
+    event.revisions[extension_requirement(extension.name(), extension.digest())] = kCopyRevision;
   event.running = from_proto(request.held());
   event.instance = request.instance();
   event.take_over = request.take_over();
@@ -205,7 +208,17 @@ LOCUS_CALLS_OF_WorkerService(LOCUS_SERVE_CALL)
     response->set_server_version(version_);
     reactor->Finish(grpc::Status::OK);
   };
-  coordinator_.post(std::move(event), answered, caller.deed());
+  if (request->extensions().empty()) {
+    coordinator_.post(std::move(event), answered, caller.deed());
+    return reactor;
+  }
+  // What it brings is stored first, off the strand.
+  auto learn = [this, request, reactor, answered, event = std::move(event), deed = caller.deed()]() mutable {
+    if (const absl::Status learned = api_.learn_extensions(*request); !learned.ok())
+      return reactor->Finish(to_grpc_status(learned));
+    coordinator_.post(std::move(event), answered, deed);
+  };
+  if (!pool_.try_post(std::move(learn))) reactor->Finish(to_grpc_status(busy_error()));
   return reactor;
 }
 

@@ -77,6 +77,10 @@ class MemoryStore final : public Store {
     const std::lock_guard lock(mutex_);
     return found_or(tables_.catalogs, digest, refusal::catalog_not_found(digest));
   }
+  absl::StatusOr<std::vector<ExtensionRow>> extensions() override {
+    const std::lock_guard lock(mutex_);
+    return values(tables_.extensions);
+  }
   absl::StatusOr<ExperimentRow> experiment(const std::string& name) override {
     const std::lock_guard lock(mutex_);
     auto row = tables_.experiment(name);

@@ -31,6 +31,8 @@ void MemoryTables::put_catalog(const std::string& digest, const std::string& jso
   if (!catalogs.contains(digest)) catalogs.put(digest, json);
 }
 
+void MemoryTables::put_extension(const ExtensionRow& row) { extensions.put(row.name, row); }
+
 std::optional<ExperimentRow> MemoryTables::experiment(ExperimentId id) { return copy(experiments, id); }
 
 std::optional<ExperimentRow> MemoryTables::experiment(const std::string& name) {

@@ -38,6 +38,7 @@ class MemoryTables final : public Rows {
  public:
   Journal journal;
   Table<std::string, std::string> catalogs{journal};
+  Table<std::string, ExtensionRow> extensions{journal};  // by name
   Table<ExperimentId, ExperimentRow> experiments{journal};
   Table<ExperimentId, ExperimentRow> hidden{journal};  // deleted experiments of which something is left
   Table<std::string, ExperimentId> experiment_names{journal};
@@ -75,6 +76,7 @@ class MemoryTables final : public Rows {
   std::map<AttemptKey, std::vector<StoredPoint>> points;
 
   void put_catalog(const std::string& digest, const std::string& json) override;
+  void put_extension(const ExtensionRow& row) override;
   std::optional<ExperimentRow> experiment(ExperimentId id) override;
   std::optional<ExperimentRow> experiment(const std::string& name) override;
   void put_experiment(const ExperimentRow& row) override;

@@ -25,6 +25,7 @@ class Rows {
 
   virtual void put_catalog(const std::string& digest,
                            const std::string& json) = 0;  // nothing if the digest is known
+  virtual void put_extension(const ExtensionRow& row) = 0;
 
   virtual std::optional<ExperimentRow> experiment(ExperimentId id) = 0;  // hidden ones are not there
   virtual std::optional<ExperimentRow> experiment(const std::string& name) = 0;

@@ -28,6 +28,11 @@ class Rules {
     return absl::OkStatus();
   }
 
+  absl::Status operator()(const PutExtension& m) {
+    rows_.put_extension(m.row);
+    return absl::OkStatus();
+  }
+
   absl::Status operator()(const SaveExperiment& m) {
     LOCUS_RETURN_IF_ERROR(save_row(m));
     LOCUS_RETURN_IF_ERROR(put_trials(rows_, m.row.id, m.cells, m.trials));

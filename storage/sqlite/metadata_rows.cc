@@ -1,4 +1,4 @@
-// The rules' view of the tables, and the reads, of annotations, samples and alerts.
+// The rules' view of the tables, and the reads, of annotations, samples, alerts and extensions.
 #include "core/base/json.h"
 #include "storage/rules/metadata.h"
 #include "storage/rules/refusals.h"
@@ -20,6 +20,12 @@ Annotation read_annotation(const Statement& s, int at) {
 }
 
 }  // namespace
+
+void SqliteRows::put_extension(const ExtensionRow& row) {
+  db_.prepare("INSERT OR REPLACE INTO extension (name, run_by, digest, items_json, loaded_us) VALUES (?, ?, ?, ?, ?)")
+      .bind(row.name, row.by, row.digest, row.items_json, row.loaded_us)
+      .run();
+}
 
 Annotation SqliteRows::annotation(ExperimentId experiment, std::int64_t trial) {
   auto s = db_.prepare("SELECT tags, note FROM annotation WHERE experiment_id = ? AND trial = ?");
@@ -79,6 +85,13 @@ void SqliteRows::put_alert(const AlertRow& row) {
 }
 
 void SqliteRows::erase_alerts() { db_.prepare("DELETE FROM alert").run(); }
+
+std::vector<ExtensionRow> list_extensions(Connection& db) {
+  auto s = db.prepare("SELECT name, run_by, digest, items_json, loaded_us FROM extension ORDER BY name");
+  std::vector<ExtensionRow> out;
+  while (s.step()) out.push_back({s.text(0), s.text(1), s.text(2), s.text(3), s.integer(4)});
+  return out;
+}
 
 absl::StatusOr<std::map<std::int64_t, Annotation>> list_annotations(Connection& db, ExperimentId id) {
   auto s = db.prepare("SELECT trial, tags, note FROM annotation WHERE experiment_id = ?");

@@ -49,6 +49,7 @@ absl::StatusOr<std::map<std::int64_t, Annotation>> list_annotations(Connection& 
 std::vector<AttemptSample> list_samples(Connection& db, StageId id);
 std::vector<SystemSample> list_worker_samples(Connection& db, WorkerId id);
 std::vector<AlertRow> list_alerts(Connection& db);
+std::vector<ExtensionRow> list_extensions(Connection& db);  // by name
 absl::StatusOr<SearchRow> find_search(Connection& db, ExperimentId id);
 std::vector<SearchRow> list_running_searches(Connection& db);
 absl::StatusOr<std::vector<DecisionRow>> list_decisions(Connection& db, ExperimentId id, std::int64_t after, int limit);

@@ -14,6 +14,7 @@ class SqliteRows : public Rows {
   explicit SqliteRows(Connection& connection) : db_(connection), accounts_(connection), identity_(connection) {}
 
   void put_catalog(const std::string& digest, const std::string& json) override;
+  void put_extension(const ExtensionRow& row) override;
   std::optional<ExperimentRow> experiment(ExperimentId id) override;
   std::optional<ExperimentRow> experiment(const std::string& name) override;
   void put_experiment(const ExperimentRow& row) override;

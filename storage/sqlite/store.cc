@@ -69,6 +69,9 @@ class SqliteStore final : public Store {
       return s.text(0);
     });
   }
+  absl::StatusOr<std::vector<ExtensionRow>> extensions() override {
+    return read<std::vector<ExtensionRow>>([](Connection& db) { return sqlite::list_extensions(db); });
+  }
   absl::StatusOr<ExperimentRow> experiment(const std::string& name) override {
     return read<ExperimentRow>([&](Connection& db) { return sqlite::find_experiment(db, name); });
   }

@@ -47,6 +47,15 @@ TEST_F(Comparability, NamesEveryPropertyThatDiffersFromTheReference) {
   }
 }
 
+TEST_F(Comparability, TellsEnginesApartAndTakesAnUnnamedOneForOurs) {
+  add(R"({"device":"cpu"})");
+  add(R"({"device":"cpu","engine":"own-training"})");
+  add(R"({"device":"cpu","engine":"locus"})");
+  EXPECT_THAT(found().flags, ElementsAre(IsEmpty(), ElementsAre(kMixedEngine), IsEmpty()));
+  EXPECT_THAT(found().sentences,
+              ElementsAre("mixed engine in train stages (locus, own-training) of 1 row: differences may come from it"));
+}
+
 TEST_F(Comparability, ComparesWithTheWholeColumnWithoutAReference) {
   add(R"({"device":"cpu"})").reference = -1;
   add(R"({"device":"cuda"})").reference = -1;

@@ -11,6 +11,7 @@
 #include "core/base/sha256.h"
 #include "server/app/picture_program.h"
 #include "storage/artifacts/memory.h"
+#include "storage/memory/store.h"
 #include "tests/server/support/fake_worker.h"
 #include "tests/server/support/server_fixture.h"
 
@@ -26,7 +27,10 @@ Catalog catalog_of(const std::string& file) {
 
 class Pictures : public testing::Test {
  protected:
-  Pictures() : artifacts_(make_memory_artifacts()), catalog_(catalog_of(LOCUS_TEST_ENGINE_CATALOG)) {
+  Pictures()
+      : artifacts_(make_memory_artifacts()),
+        store_(make_memory_store()),
+        catalogs_(catalog_of(LOCUS_TEST_ENGINE_CATALOG), *store_, system_clock()) {
     std::string name = (fs::temp_directory_path() / "locus-desk-XXXXXX").string();
     folder_ = ::mkdtemp(name.data());
   }
@@ -51,7 +55,7 @@ class Pictures : public testing::Test {
                              return request.dump();
                            },
                            "1"};
-    return std::make_unique<PictureDesk>(*artifacts_, catalog_, program, folder_ / "pictures", "/data");
+    return std::make_unique<PictureDesk>(*artifacts_, catalogs_, program, folder_ / "pictures", "/data");
   }
 
   v1::TrialDetail trial() {
@@ -74,7 +78,8 @@ class Pictures : public testing::Test {
   }
 
   std::unique_ptr<ArtifactStore> artifacts_;
-  Catalog catalog_;
+  std::unique_ptr<Store> store_;
+  Catalogs catalogs_;
   fs::path folder_;
   std::atomic<int> runs_{0};
 };
@@ -116,14 +121,30 @@ TEST_F(Pictures, WhatWasDrawnIsKeptUntilTheProgramIsAnother) {
   EXPECT_EQ(runs_, 1);
   ASSERT_TRUE(desk()->draw(wish("attention", "1"), trial).ok());
   EXPECT_EQ(runs_, 2);
-  PictureDesk newer(*artifacts_, catalog_,
+  PictureDesk newer(*artifacts_, catalogs_,
                     {[this](const auto&) -> absl::StatusOr<std::string> { return std::to_string(++runs_); }, "2"},
                     folder_ / "pictures", "/data");
   EXPECT_EQ(newer.draw(wish("trained-prior"), trial)->json(), "3");
 }
 
+TEST_F(Pictures, OfAnExtensionAreDrawnWhereItsCodeIs) {
+  v1::RegisterWorkerRequest announced;
+  auto* own = announced.add_extensions();
+  own->set_name("own-prior");
+  own->set_by("plugin");
+  own->set_digest(std::string(64, 'a'));
+  own->set_items_json(R"([{"kind":"prior","id":"mine","revision":1}])");
+  ASSERT_TRUE(catalogs_.learn(announced).ok());
+  v1::DrawPriorRequest prior;
+  prior.set_prior("mine");
+  const auto refused = desk()->draw(prior);
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_NE(refused.status().message().find("own-prior"), std::string::npos) << refused.status();
+  EXPECT_EQ(runs_, 0);
+}
+
 TEST_F(Pictures, WhatIsKeptHasABound) {
-  PictureDesk large(*artifacts_, catalog_,
+  PictureDesk large(*artifacts_, catalogs_,
                     {[](const auto&) -> absl::StatusOr<std::string> { return std::string(3 << 20, 'x'); }, "1"},
                     folder_ / "pictures", "/data");
   const v1::TrialDetail trial = this->trial();
@@ -322,7 +343,7 @@ TEST_F(Pictures, ArgumentsReachTheTrainerAsTheyAre) {
 
 #ifdef LOCUS_TRAINER
 TEST_F(Pictures, TheRealTrainerDrawsAndRefuses) {
-  PictureDesk desk(*artifacts_, catalog_, make_picture_program(LOCUS_TRAINER, folder_, true), folder_ / "pictures",
+  PictureDesk desk(*artifacts_, catalogs_, make_picture_program(LOCUS_TRAINER, folder_, true), folder_ / "pictures",
                    folder_ / "nowhere");
   v1::DrawPriorRequest prior;
   prior.set_prior("alibi-2d");

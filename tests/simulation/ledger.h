@@ -72,6 +72,7 @@ class Ledger final : public Store {
   void on_commit(std::function<void(std::int64_t)> callback) override { store_->on_commit(std::move(callback)); }
   absl::StatusOr<Snapshot> load() override { return store_->load(); }
   absl::StatusOr<std::string> catalog(const std::string& digest) override { return store_->catalog(digest); }
+  absl::StatusOr<std::vector<ExtensionRow>> extensions() override { return store_->extensions(); }
   absl::StatusOr<ExperimentRow> experiment(const std::string& name) override { return store_->experiment(name); }
   absl::StatusOr<ExperimentRow> experiment(ExperimentId id) override { return store_->experiment(id); }
   absl::StatusOr<std::vector<ExperimentRow>> experiments(ExperimentId before, int limit) override {

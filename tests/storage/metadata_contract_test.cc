@@ -25,6 +25,18 @@ class BesideContract : public StoreContract {
 };
 LOCUS_STORE_CONTRACT(BesideContract);
 
+TEST_P(BesideContract, KeepsOfEveryExtensionWhatWasAnnouncedLast) {
+  EXPECT_TRUE(get(store().extensions()).empty());
+  const ExtensionRow own{"own-prior", "plugin", std::string(64, 'a'), R"([{"id":"mine","kind":"prior"}])", 7};
+  ExtensionRow newer = own;
+  newer.digest = std::string(64, 'b'), newer.items_json = "[]", newer.loaded_us = 9;
+  const ExtensionRow other{"an-own", "training", std::string(64, 'c'), "[]", 8};
+  must({PutExtension{own}, PutExtension{other}});
+  EXPECT_THAT(get(store().extensions()), ElementsAre(other, own));
+  must({PutExtension{newer}});
+  EXPECT_THAT(get(store().extensions()), ElementsAre(other, newer));
+}
+
 TEST_P(BesideContract, KeepsTagsSortedOnceAndTheNewestNote) {
   make_world();
   must({Annotate{.experiment = 1, .add = {"paper", "baseline", "paper"}, .remove = {}, .note = "first"}});

@@ -7,6 +7,7 @@
 
 #include <fstream>
 
+#include "storage/sqlite/migrations.h"
 #include "storage/sqlite/store.h"
 #include "tests/storage/world.h"
 
@@ -117,7 +118,7 @@ TEST_F(SqliteStoreTest, RefusesANewerSchemaAndLeavesItAlone) {
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(reason_of(status), "DATA_FOLDER_UNUSABLE");
   EXPECT_NE(status.message().find("schema version 999"), std::string::npos) << status;
-  run_sql(file(), "PRAGMA user_version=11");
+  run_sql(file(), "PRAGMA user_version=" + std::to_string(sqlite::migrations().size()));
   EXPECT_TRUE(refusal().ok());
 }
 

@@ -241,6 +241,9 @@ Json picture(Store& store) {
     if (row.ok()) out["artifacts"].push_back({row->sha256, row->kind, row->uri, row->bytes, row->pinned});
   }
   for (const char* digest : {"digest", "digest-2"}) out["catalogs"].push_back(store.catalog(digest).value_or("absent"));
+  const auto extensions = get(store.extensions());
+  for (const ExtensionRow& e : extensions)
+    out["extensions"].push_back({e.name, e.by, e.digest, e.items_json, e.loaded_us});
   for (const char* request : {"request-1", "request-2"}) {
     out["requests"].push_back(store.experiment_of_request(request).value_or("absent"));
   }

@@ -4,6 +4,7 @@
 
 #include "tests/worker/worker_fixture.h"
 #include "worker/app/devices.h"
+#include "worker/app/trainer_command.h"
 #include "worker/app/trainer_isolation.h"
 #include "worker/app/trainer_process.h"
 #include "worker/link/artifact_cache.h"
@@ -45,7 +46,7 @@ TEST(IsolatedTraining, ComesOutTheSame) {
   options.trainer = LOCUS_TRAINER;
   options.work = folder.path();
   std::filesystem::create_directory(folder / "artifacts");
-  const auto devices = ask_trainer(options.trainer, "devices");
+  const auto devices = ask_trainer({{options.trainer.string()}, {}}, "devices");
   ASSERT_TRUE(devices.ok()) << devices.status();
   std::vector<std::string> weights;
   for (const bool isolated : {false, true}) {

@@ -14,8 +14,6 @@
 namespace locus {
 namespace {
 
-constexpr auto kAnswerWithin = std::chrono::minutes(2);  // CUDA takes its time on a cold machine
-
 absl::Status refuse(const std::string& message, const std::string& field, std::map<std::string, std::string> metadata) {
   return make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kInvalidArgument, message, field,
                     std::move(metadata));
@@ -195,20 +193,6 @@ std::string worker_name(const std::string& host) {
   if (name.size() > static_cast<std::size_t>(kNameLength)) name.resize(kNameLength);
   while (!name.empty() && name.back() == '-') name.pop_back();
   return name;
-}
-
-absl::StatusOr<Json> ask_trainer(const std::filesystem::path& trainer, const std::string& question) {
-  if (!std::filesystem::exists(trainer)) {
-    return refuse("no trainer at " + trainer.string() + ": build it (it needs LibTorch), or name one with --trainer",
-                  "trainer", {{"trainer", trainer.string()}});
-  }
-  LOCUS_ASSIGN_OR_RETURN(const std::string answer, run_and_capture({trainer.string(), question}, kAnswerWithin));
-  Json json = Json::parse(answer, nullptr, false);
-  if (!json.is_object()) {
-    return refuse("`" + trainer.string() + " " + question + "` did not print a JSON object: is it a locus-trainer?",
-                  "trainer", {{"trainer", trainer.string()}});
-  }
-  return json;
 }
 
 }  // namespace locus

@@ -53,6 +53,4 @@ int gpu_index(const DeviceSlot& slot, const std::string& visible);
 // A name for a worker from a host's: lower case, dashes for what a name may not hold.
 std::string worker_name(const std::string& host);
 
-absl::StatusOr<Json> ask_trainer(const std::filesystem::path& trainer, const std::string& question);
-
 }  // namespace locus

@@ -41,10 +41,12 @@ absl::StatusOr<bool> isolates_trainers(const WorkerOptions& options, IsolationSu
                     "isolate", {{"found", "no " + lacks}});
 }
 
-IsolationRules trainer_rules(const WorkerOptions& options, const Json& devices, const fs::path& scratch) {
+IsolationRules trainer_rules(const WorkerOptions& options, const Json& devices, const fs::path& scratch,
+                             const std::vector<fs::path>& code) {
   IsolationRules rules = program_rules(options.trainer, devices);
   let_read_data(rules, options.data_root);
   rules.read.push_back(options.work / "artifacts");
+  rules.read.insert(rules.read.end(), code.begin(), code.end());
   rules.write.push_back(scratch);
   if (const fs::path cache = data_cache_folder(); !cache.empty()) rules.write.push_back(cache);
   if (options.device == "cuda") add_gpu(rules);

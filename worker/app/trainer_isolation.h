@@ -20,7 +20,9 @@ absl::StatusOr<bool> isolates_trainers(const WorkerOptions& options, IsolationSu
 
 // What a trainer that writes into `scratch` must reach. `devices` is what it answered to that question, and names the
 // folders of the libraries it has loaded. Looks at the data root: one may link to other disks.
-IsolationRules trainer_rules(const WorkerOptions& options, const Json& devices, const std::filesystem::path& scratch);
+// `code`: files and folders of others that it runs.
+IsolationRules trainer_rules(const WorkerOptions& options, const Json& devices, const std::filesystem::path& scratch,
+                             const std::vector<std::filesystem::path>& code = {});
 
 // Its variables: of `base` what it may know (core/process/program.h), with temporary files and caches of
 // its own in `scratch`.

@@ -69,13 +69,15 @@ absl::StatusOr<std::unique_ptr<TrainerProcess>> TrainerProcess::start(const Trai
   if (setup.isolation) {
     LOCUS_ASSIGN_OR_RETURN(isolation, Isolation::prepare(setup.isolation()));
   }
-  LOCUS_ASSIGN_OR_RETURN(const pid_t pid,
-                         spawn({.arguments = {setup.executable, "run", "--fd", std::to_string(kInheritedFd)},
-                                .environment = setup.environment,
-                                .output = write_end.get(),
-                                .error = write_end.get(),
-                                .inherit = theirs.get(),
-                                .isolation = isolation}));
+  std::vector<std::string> words = {setup.executable};
+  words.insert(words.end(), setup.leading.begin(), setup.leading.end());
+  words.insert(words.end(), {"run", "--fd", std::to_string(kInheritedFd)});
+  LOCUS_ASSIGN_OR_RETURN(const pid_t pid, spawn({.arguments = std::move(words),
+                                                 .environment = setup.environment,
+                                                 .output = write_end.get(),
+                                                 .error = write_end.get(),
+                                                 .inherit = theirs.get(),
+                                                 .isolation = isolation}));
   Fd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   return std::unique_ptr<TrainerProcess>(new TrainerProcess(pid, std::move(ours), std::move(read_end),
                                                             std::move(process), oom_kills,

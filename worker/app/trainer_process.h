@@ -18,6 +18,7 @@ struct TrainerSetup {
   std::string executable;
   std::vector<std::string> environment;
   std::function<IsolationRules()> isolation = {};  // asked at each start, since folders come and go; empty: none
+  std::vector<std::string> leading = {};           // words between the executable and `run`
 };
 
 // Why a trainer is gone, in our words.

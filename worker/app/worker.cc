@@ -15,6 +15,8 @@
 #include "core/base/data_copies.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/base/ids.h"
+#include "core/base/sha256.h"
 #include "core/log/log.h"
 #include "worker/app/datasets.h"
 #include "worker/app/devices.h"
@@ -23,6 +25,7 @@
 #include "worker/app/packing.h"
 #include "worker/app/sampler.h"
 #include "worker/app/slot.h"
+#include "worker/app/trainer_command.h"
 #include "worker/app/trainer_isolation.h"
 #include "worker/app/work_folder.h"
 
@@ -113,7 +116,7 @@ class Worker : private LinkListener {
 
  private:
   absl::Status open_link(const Catalog& catalog);
-  absl::Status add_slots(const Catalog& catalog);
+  absl::Status add_slots();
   absl::StatusOr<TrainerSetup> trainer_setup(const DeviceSlot& device, const fs::path& scratch) const;
   void watch_data();
   void drain();
@@ -137,6 +140,8 @@ class Worker : private LinkListener {
 
   const WorkerOptions options_;
   std::function<void(const WorkerReady&)> ready_;  // the heartbeat thread's; empty once called
+  TrainerCommand command_;
+  std::string said_digest_;  // of the catalog as the trainer prints it
   Lifetime life_;
   Json found_;  // what the trainer said of devices
   std::vector<DeviceSlot> devices_;
@@ -154,18 +159,21 @@ class Worker : private LinkListener {
 };
 
 absl::Status Worker::prepare() {
-  LOCUS_ASSIGN_OR_RETURN(found_, ask_trainer(options_.trainer, "devices"));
+  LOCUS_ASSIGN_OR_RETURN(command_, trainer_command(options_));
+  LOCUS_ASSIGN_OR_RETURN(found_, ask_trainer(command_, "devices"));
   LOCUS_ASSIGN_OR_RETURN(
       devices_,
       offered_slots(found_, options_, static_cast<int>(std::thread::hardware_concurrency()), usable_memory()));
-  LOCUS_ASSIGN_OR_RETURN(const Json document, ask_trainer(options_.trainer, "catalog"));
-  LOCUS_ASSIGN_OR_RETURN(const Catalog catalog, Catalog::parse(document));
+  LOCUS_ASSIGN_OR_RETURN(const Json document, ask_trainer(command_, "catalog"));
+  said_digest_ = sha256_hex(canonical_json(document));
+  LOCUS_ASSIGN_OR_RETURN(const Json whole, with_used_items(document));
+  LOCUS_ASSIGN_OR_RETURN(const Catalog catalog, Catalog::parse(whole));
   if (options_.once) {
     LOCUS_ASSIGN_OR_RETURN(const auto client, Client::connect(options_.server, {.tls = options_.tls}));
     LOCUS_RETURN_IF_ERROR(client->get_server().status());
   }
   LOCUS_RETURN_IF_ERROR(open_link(catalog));
-  return add_slots(catalog);
+  return add_slots();
 }
 
 absl::Status Worker::open_link(const Catalog& catalog) {
@@ -181,10 +189,14 @@ absl::Status Worker::open_link(const Catalog& catalog) {
            announcement.data().datasets_size(),
            announcement.data().datasets_size() + announcement.data().missing_size());
   announcement.set_version(kVersion);
-  announcement.set_catalog_digest(catalog.digest());
+  announcement.set_catalog_digest(said_digest_);
   for (const auto& [item, revision] : catalog.revisions()) (*announcement.mutable_revisions())[item] = revision;
   for (const auto& [key, value] : labels_of_node(devices_)) (*announcement.mutable_labels())[key] = value;
   for (const auto& [key, value] : options_.labels) (*announcement.mutable_labels())[key] = value;
+  for (v1::CatalogExtension& extension : announced_extensions(catalog.document(), system_clock().wall())) {
+    log_info("brings the extension {} of digest {} to the catalog", extension.name(), extension.digest());
+    *announcement.add_extensions() = std::move(extension);
+  }
   for (const DeviceSlot& device : devices_) {
     auto* slot = announcement.add_slots();
     slot->set_device(device.device);
@@ -223,13 +235,14 @@ absl::StatusOr<TrainerSetup> Worker::trainer_setup(const DeviceSlot& device, con
   LOCUS_ASSIGN_OR_RETURN(const bool isolated, isolates_trainers(options_));
   const auto ours = current_environment();
   TrainerSetup out{
-      options_.trainer.string(),
+      command_.words.front(),
       slot_environment(isolated ? trainer_environment(ours, options_, scratch) : ours, device, visible_devices())};
-  if (isolated) out.isolation = [this, scratch] { return trainer_rules(options_, found_, scratch); };
+  out.leading.assign(command_.words.begin() + 1, command_.words.end());
+  if (isolated) out.isolation = [this, scratch] { return trainer_rules(options_, found_, scratch, command_.code); };
   return out;
 }
 
-absl::Status Worker::add_slots(const Catalog& catalog) {
+absl::Status Worker::add_slots() {
   const RunLimits limits{std::chrono::microseconds(options_.silence).count(),
                          std::chrono::microseconds(options_.start_silence).count(),
                          std::chrono::microseconds(options_.kill_wait).count()};
@@ -248,7 +261,7 @@ absl::Status Worker::add_slots(const Catalog& catalog) {
                        options_.checkpoint_seconds};
     setup.scratch = options_.work / "scratch" / std::to_string(i);
     LOCUS_ASSIGN_OR_RETURN(setup.trainer, trainer_setup(devices_[i], setup.scratch));
-    setup.catalog_digest = catalog.digest();
+    setup.catalog_digest = said_digest_;
     setup.limits = limits;
     setup.check_data = [this](const std::string& dataset) {
       data_->check(dataset);

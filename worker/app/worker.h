@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "client/trust.h"
@@ -26,8 +27,9 @@ struct WorkerOptions {
   // What the stages of each device may take together, of a CPU, too; 0: of a GPU with per_gpu "auto" all it has, else nobody
   // counts.
   std::int64_t memory_bytes = 0;
-  std::filesystem::path work;     // empty: ~/.local/share/locus-worker
-  std::filesystem::path trainer;  // empty: locus-trainer next to this executable
+  std::filesystem::path work;                  // empty: ~/.local/share/locus-worker
+  std::filesystem::path trainer;               // empty: locus-trainer next to this executable
+  std::vector<std::filesystem::path> plugins;  // that the trainer loads (docs/own.md)
   std::filesystem::path data_root = "/usr/share/datasets";
   bool take_over = false;  // the name, even from a daemon that lives; what that one runs is lost
   // Of its own, for specifications that ask for them; where the server asks who calls, those of its invitation count.

@@ -11,6 +11,7 @@
 #include "engine/base/memory.h"
 #include "engine/catalog/catalog.h"
 #include "engine/kernels/plugin.h"
+#include "engine/plugin/load.h"
 #include "worker/trainer/data.h"
 #include "worker/trainer/measure.h"
 #include "worker/trainer/once.h"
@@ -22,7 +23,7 @@
 namespace {
 
 constexpr const char* kUsage =
-    "usage: locus-trainer catalog        prints what this build can do\n"
+    "usage: locus-trainer [--plugin FILE]... catalog   prints what this build, and plugins, can do\n"
     "       locus-trainer devices [--load]  prints the devices it can use; --load: what a GPU training loads is\n"
     "                                    loaded, on a machine without a GPU, too, and 1 says that it was not\n"
     "       locus-trainer run --fd N     serves the worker daemon on descriptor N\n"
@@ -34,12 +35,16 @@ int usage() {
   return 2;
 }
 
-// The folders of the libraries that this process has loaded: what isolates a trainer must let it read them.
+// The folders of the libraries that this process has loaded: what isolates a trainer must let it read them. A plugin's own
+// folder is somebody's; whoever names the plugin lets it be read.
 locus::Json library_folders() {
   std::set<std::string> folders;
   const auto note = [](dl_phdr_info* info, std::size_t, void* to) {
     if (info->dlpi_name[0] == '/') {
       const auto file = std::filesystem::weakly_canonical(info->dlpi_name);
+      for (const auto& plugin : locus::engine::loaded_plugins()) {
+        if (std::filesystem::weakly_canonical(plugin.file) == file) return 0;
+      }
       static_cast<std::set<std::string>*>(to)->insert(file.parent_path().string());
     }
     return 0;
@@ -91,9 +96,13 @@ int load_and_print_devices() {
 
 int main(int count, char** values) {
   locus::engine::keep_tensor_memory();
-  const std::vector<std::string> arguments(values + 1, values + count);
-  if (arguments.empty()) return usage();
+  std::vector<std::string> arguments(values + 1, values + count);
   try {
+    while (arguments.size() > 1 && arguments[0] == "--plugin") {
+      locus::engine::load_plugin(arguments[1]);
+      arguments.erase(arguments.begin(), arguments.begin() + 2);
+    }
+    if (arguments.empty()) return usage();
     if (arguments[0] == "catalog" && arguments.size() == 1) {
       std::cout << locus::engine::catalog_json().dump(2) << "\n";
       return 0;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/sha256.h"
+#include "core/experiment/required_code.h"
 
 namespace locus {
 namespace {
@@ -24,11 +25,22 @@ bool counts(const CatalogItem& stage, const Section& section, const ResolvedSect
   return !chosen.canonical.empty() && takes(stage, section);
 }
 
-// Revisions of catalog items, without the copies of datasets that workers are asked for beside them.
+// Revisions of catalog items, without the copies of datasets and the code of extensions that workers are asked for beside
+// them.
 Json item_revisions(const StageRequirements& asked) {
   Json out = Json::object();
   for (const auto& [item, revision] : asked.revisions) {
     if (item.find(kCopyMark) == std::string::npos) out[item] = revision;
+  }
+  return out;
+}
+
+// The code of others that the stage runs, by name: their digests.
+Json extension_digests(const StageRequirements& asked) {
+  Json out = Json::object();
+  for (const auto& [item, revision] : asked.revisions) {
+    const auto [name, digest] = extension_of_requirement(item);
+    if (!name.empty()) out[std::string(name)] = digest;
   }
   return out;
 }
@@ -42,11 +54,27 @@ Members shared_members(const Configuration& cell, const std::vector<Section>& se
                  {"stage", canonical_json({{"options", stage.scientific}})}};
   // Known to the daemon by the configuration, since it asks no catalog.
   if (asked.exclusive) out.emplace_back("exclusive", "true");
+  if (const Json digests = extension_digests(asked); !digests.empty())
+    out.emplace_back("extensions", canonical_json(digests));
   for (std::size_t i = 0; i < sections.size(); ++i) {
     const ResolvedSection& chosen = *cell.sections[i];
     if (counts(*stage.item, sections[i], chosen)) out.emplace_back(sections[i].member, chosen.canonical);
   }
   return out;
+}
+
+// A training of its own does what items of this tree would do beside its own: of those only the data is asked.
+StageRequirements items_asked(const std::vector<const CatalogItem*>& items) {
+  StageRequirements asked;
+  const bool own_training =
+      std::ranges::any_of(items, [](const CatalogItem* item) { return item->origin.by == kTrainingOrigin; });
+  for (const CatalogItem* item : items) {
+    if (own_training && !item->origin.outside() && item->kind != "dataset") continue;
+    asked.revisions[item->kind + "/" + item->id] = item->revision;
+    if (item->origin.outside())
+      asked.revisions[extension_requirement(item->origin.name, item->origin.digest)] = kCopyRevision;
+  }
+  return asked;
 }
 
 std::string put_together(Members members) {
@@ -68,8 +96,7 @@ std::vector<RequirementsPtr> requirements_of(const Configuration& cell, const st
       if (counts(*stage.item, sections[i], *cell.sections[i])) items.push_back(cell.sections[i]->item);
     }
     for (const ResolvedPrior& prior : cell.priors->list) items.push_back(prior.item);
-    StageRequirements asked;
-    for (const CatalogItem* item : items) asked.revisions[item->kind + "/" + item->id] = item->revision;
+    StageRequirements asked = items_asked(items);
     for (std::size_t i = 0; i < sections.size(); ++i) {
       const ResolvedSection& chosen = *cell.sections[i];
       if (chosen.item->kind != "dataset" || !counts(*stage.item, sections[i], chosen)) continue;

@@ -35,7 +35,7 @@ PriorContext vit_b() {
 }
 
 TEST(CatalogFacts, CountTheParametersThatTheDefaultsAddToVitB) {
-  for (const PriorItem& item : prior_items()) {
+  for (const PriorItem& item : test::tested_priors()) {
     const Json& facts = item.item.json().at("facts");
     EXPECT_EQ(facts.at("parameters_of_vit_b"), parameters(item, vit_b())) << item.id();
     EXPECT_EQ(facts.at("parameters") == "none", facts.at("parameters_of_vit_b") == 0) << item.id();
@@ -58,7 +58,7 @@ void add_paths(const test::PriorSetting& setting, std::set<std::string>& taken) 
 }
 
 TEST(CatalogFacts, NameThePathsThatSomeSettingCanTake) {
-  for (const PriorItem& item : prior_items()) {
+  for (const PriorItem& item : test::tested_priors()) {
     std::set<std::string> taken;
     for (const test::PriorSetting& setting : test::settings_of(item)) add_paths(setting, taken);
     for (const test::PriorSetting& setting : test::mixed_settings(item, 48)) {

@@ -5,6 +5,14 @@
 #include <ostream>
 
 namespace locus::engine::test {
+namespace {
+
+std::vector<std::string>& only_these() {
+  static std::vector<std::string> ids;
+  return ids;
+}
+
+}  // namespace
 
 std::string PriorSetting::name() const {
   std::string text = id;
@@ -99,9 +107,21 @@ ModelShape fitting(const PriorSetting& setting, ModelShape shape) {
   return shape;
 }
 
+std::vector<PriorItem> tested_priors() {
+  std::vector<PriorItem> out;
+  for (const PriorItem& item : prior_items()) {
+    if (tests_everything() || std::ranges::find(only_these(), item.id()) != only_these().end()) out.push_back(item);
+  }
+  return out;
+}
+
+bool tests_everything() { return only_these().empty(); }
+
+void test_only(std::vector<std::string> ids) { only_these() = std::move(ids); }
+
 std::vector<PriorSetting> all_settings() {
   std::vector<PriorSetting> all;
-  for (const PriorItem& item : prior_items()) {
+  for (const PriorItem& item : tested_priors()) {
     for (const PriorSetting& setting : settings_of(item)) all.push_back(setting);
   }
   return all;

@@ -1,6 +1,9 @@
 // Small models for tests, and every setting the catalog lets a prior have.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "engine/backbones/backbone.h"
 
 namespace locus::engine::test {
@@ -16,7 +19,12 @@ void PrintTo(const PriorSetting& setting, std::ostream* out);  // for test repor
 // Of one prior: the defaults, then each option in turn at every other choice or boolean, a list at one choice
 // alone; with it whatever gives the option a meaning.
 std::vector<PriorSetting> settings_of(const PriorItem& item);
-std::vector<PriorSetting> all_settings();
+std::vector<PriorSetting> all_settings();  // of the priors under test
+
+// The priors under test: those of the engine, or where a program was told to (test_only), these alone.
+std::vector<PriorItem> tested_priors();
+bool tests_everything();
+void test_only(std::vector<std::string> ids);  // before any test; empty: every prior
 // `count` draws of all choices, booleans and lists at once.
 std::vector<PriorSetting> mixed_settings(const PriorItem& item, int count);
 

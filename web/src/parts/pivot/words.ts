@@ -12,6 +12,7 @@ const flagTexts: Record<string, string> = {
   'missing-seeds': 'Seeds are missing.',
   'failed-seeds': 'Seeds failed.',
   'mixed-devices': 'Its runs are from different kinds of device.',
+  'mixed-engine': 'Its runs were trained by another program than those it is compared with; it is never marked.',
   'mixed-environment': 'Its runs differ in precision, threads, path or build.',
   'not-finite': 'A value is not a finite number.',
   'stopped-early': 'Runs were stopped early, which biases the sample.',

@@ -1,0 +1,162 @@
+// locus plugin: what a shared object of one's own brings, and whether it keeps the contract.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "cli/command.h"
+#include "cli/trainer_tool.h"
+#include "core/base/error.h"
+#include "core/base/json_document.h"
+#include "core/catalog/extension.h"
+#include "core/process/spawn.h"
+
+namespace locus {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct PluginChoice {
+  std::string action, file, filter;
+  bool json = false;
+};
+
+absl::Status no_contract(const std::string& looked_at) {
+  return make_error(
+      absl::StatusCode::kNotFound, ErrorReason::kInvalidArgument,
+      "the contract suite is not at " + looked_at +
+          "; it comes with the development files of Locus, or from a build folder with tests; LOCUS_CONTRACT names "
+          "another place");
+}
+
+// The suite as a program: beside this one, or in the tests of its build folder.
+absl::StatusOr<std::string> contract_program() {
+  if (const char* named = std::getenv("LOCUS_CONTRACT")) return std::string(named);
+  std::error_code error;
+  const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
+  std::string looked_at;
+  for (const fs::path& place :
+       {here / "locus-contract", here.parent_path() / "tests" / "engine_priors_contract_test"}) {
+    if (fs::exists(place, error)) return place.string();
+    looked_at += (looked_at.empty() ? "" : ", ") + place.string();
+  }
+  return no_contract(looked_at);
+}
+
+// Runs it in the foreground. With `quiet` what it prints goes to standard error.
+int run_suite(std::vector<std::string> words, bool quiet) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (quiet) ::dup2(STDERR_FILENO, STDOUT_FILENO);
+    ::setenv("OMP_NUM_THREADS", "1", /*overwrite=*/0);  // tensors are tiny
+    std::vector<char*> raw;
+    for (std::string& word : words) raw.push_back(word.data());
+    raw.push_back(nullptr);
+    ::execv(raw[0], raw.data());
+    ::_exit(127);
+  }
+  int status = 0;
+  if (child < 0 || ::waitpid(child, &status, 0) < 0 || !WIFEXITED(status)) return -1;
+  return WEXITSTATUS(status);
+}
+
+// What the suite said of itself, as {"tests": 3, "failures": 1, "failed": ["..."]}.
+Json summary_of(const Json& report) {
+  Json out = {
+      {"tests", report.value("tests", 0)}, {"failures", report.value("failures", 0)}, {"failed", Json::array()}};
+  const Json suites = report.value("testsuites", Json::array());
+  for (const Json& suite : suites) {
+    const Json cases = suite.value("testsuite", Json::array());
+    for (const Json& one : cases) {
+      if (one.contains("failures")) out["failed"].push_back(suite.value("name", "") + "." + one.value("name", ""));
+    }
+  }
+  return out;
+}
+
+absl::StatusOr<int> test_plugin(const PluginChoice& choice) {
+  LOCUS_ASSIGN_OR_RETURN(const std::string program, contract_program());
+  std::string folder = (fs::temp_directory_path() / "locus-contract-XXXXXX").string();
+  if (::mkdtemp(folder.data()) == nullptr) {
+    return make_error(absl::StatusCode::kUnavailable, ErrorReason::kInvalidArgument,
+                      "cannot make a folder for the report in " + fs::temp_directory_path().string());
+  }
+  const fs::path report = fs::path(folder) / "report.json";
+  std::vector<std::string> words = {program, "--plugin", choice.file, "--gtest_brief=1",
+                                    "--gtest_output=json:" + report.string()};
+  if (!choice.filter.empty()) words.push_back("--gtest_filter=" + choice.filter);
+  const int status = run_suite(std::move(words), choice.json);
+  std::ifstream in(report);
+  const Json said = Json::parse(in, nullptr, /*allow_exceptions=*/false);
+  std::error_code ignored;
+  fs::remove_all(folder, ignored);
+  if (!said.is_object()) {
+    return make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kInvalidArgument,
+                      "the contract suite did not run on " + choice.file +
+                          (status == 2 ? "; it says why above" : "; it ended with " + std::to_string(status)),
+                      "file");
+  }
+  const Json summary = summary_of(said);
+  if (choice.json) {
+    print(summary.dump() + "\n");
+  } else {
+    const std::string counted = std::to_string(summary["tests"].get<int>()) + " tests";
+    print(status == 0 ? choice.file + " keeps the contract: " + counted + "\n"
+                      : choice.file + " breaks the contract: " + std::to_string(summary["failures"].get<int>()) +
+                            " of " + counted + "\n");
+  }
+  return status == 0 ? kExitDone : kExitFailed;
+}
+
+absl::StatusOr<int> show_plugin(const PluginChoice& choice) {
+  LOCUS_ASSIGN_OR_RETURN(
+      const std::string text,
+      run_and_capture({trainer_program(), "--plugin", choice.file, "catalog"}, std::chrono::minutes(2)));
+  LOCUS_ASSIGN_OR_RETURN(const Json document, parse_json(text, ErrorReason::kInvalidArgument, "file"));
+  for (const Extension& one : extensions_of(document)) {
+    if (choice.json) {
+      print(Json({{"name", one.name}, {"by", one.by}, {"digest", one.digest}, {"items", one.items}}).dump(1) + "\n");
+      continue;
+    }
+    print(one.name + ", digest " + one.digest + "\n");
+    for (const Json& item : one.items) {
+      print("  " + item.value("kind", "") + " " + item.value("id", "") + ", revision " +
+            std::to_string(item.value("revision", 1)) + ": " + item.value("summary", "") + "\n");
+    }
+  }
+  return kExitDone;
+}
+
+int run(const PluginChoice& choice) {
+  const auto done = choice.action == "test" ? test_plugin(choice) : show_plugin(choice);
+  return done.ok() ? *done : report_error(done.status(), choice.json);
+}
+
+}  // namespace
+
+void add_plugin(Program& app) {
+  Command& command = add_command(
+      app,
+      {"plugin",
+       kLocusGroup,
+       "Test a plugin of your own, and show what it brings",
+       "Needs no server. A plugin is a shared object that brings priors, backbones, datasets, tasks or recipes "
+       "to the engine (docs/own.md); `locus worker --plugin` runs it. `test` runs the contract that every prior of "
+       "Locus keeps on those of the plugin: shapes, gradients, other grids and prefix lengths, execution paths, "
+       "every pair with another prior, and what its catalog entry says. `show` lists what it brings, with the digest "
+       "that becomes part of the identities that use it.",
+       {{"locus plugin test build/own_prior.so", "Some minutes; exit status 1 where it breaks the contract"},
+        {"locus plugin test build/own_prior.so --filter '*Gradient*'", "Some of the tests alone"},
+        {"locus plugin show build/own_prior.so", "Its items, as a worker would announce them"}}});
+  auto choice = std::make_shared<PluginChoice>();
+  command.add_option("action", choice->action, "test or show")->type_name("")->one_of({"test", "show"})->required();
+  command.add_option("file", choice->file, "The shared object")->type_name("")->required();
+  command.add_option("--filter", choice->filter, "Of `test`: tests whose names match, as GoogleTest filters them")
+      ->type_name("PATTERN");
+  add_json_option(command, choice->json);
+  command.body = [choice] { return run(*choice); };
+}
+
+}  // namespace locus
