@@ -45,7 +45,7 @@ absl::StatusOr<int> verify_audit(Client& client) {
 absl::StatusOr<int> show_audit(const AdminChoice& choice, Client& client) {
   std::vector<v1::AuditEntry> entries;
   LOCUS_RETURN_IF_ERROR(every_entry(client, [&](const v1::AuditEntry& entry) {
-                          if (choice.server.json) return print_json(entry);
+                          if (choice.server.json) return print_json(entry, true);
                           entries.push_back(entry);
                         }).status());
   if (!choice.server.json) print(render_audit(entries));

@@ -51,9 +51,12 @@ if(TARGET locus)
 endif()
 
 if(TARGET locus-trainer)
-  set_target_properties(locus-trainer PROPERTIES
-    INSTALL_RPATH "$ORIGIN/../lib/locus/torch/lib;$ORIGIN/../local/lib/locus/torch/lib")
-  install(TARGETS locus-trainer RUNTIME DESTINATION bin COMPONENT trainer)
+  set(_places "$ORIGIN/../lib/locus/torch/lib" "$ORIGIN/../local/lib/locus/torch/lib")
+  # In the build folder they stand beside the folders of the build, so that there is room for them.
+  set_target_properties(locus-trainer PROPERTIES BUILD_RPATH "${_places}")
+  list(JOIN _places ":" _places)
+  locus_install_script(trainer trainer LOCUS_TRAINER ${CMAKE_BINARY_DIR}/bin/locus-trainer LOCUS_STRIP ${CMAKE_STRIP}
+    LOCUS_TORCH_PLACES ${_places})
   install(FILES ${CMAKE_BINARY_DIR}/bin/liblocus_kernels_cuda.so DESTINATION lib/locus COMPONENT trainer OPTIONAL)
 
   # As the wheels of torch lie beside one another: torch finds NVIDIA's libraries from where it lies itself.

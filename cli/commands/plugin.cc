@@ -147,7 +147,7 @@ void add_plugin(Program& app) {
        "Locus keeps on those of the plugin: shapes, gradients, other grids and prefix lengths, execution paths, "
        "every pair with another prior, and what its catalog entry says. `show` lists what it brings, with the digest "
        "that becomes part of the identities that use it.",
-       {{"locus plugin test build/own_prior.so", "Some minutes; exit status 1 where it breaks the contract"},
+       {{"locus plugin test build/own_prior.so", "Exit status 1 where it breaks the contract"},
         {"locus plugin test build/own_prior.so --filter '*Gradient*'", "Some of the tests alone"},
         {"locus plugin show build/own_prior.so", "Its items, as a worker would announce them"}}});
   auto choice = std::make_shared<PluginChoice>();

@@ -81,7 +81,7 @@ struct WorkerRegistered {
   // Until its daemon drains by itself, and what that was at its start; absent: it stays.
   std::optional<Microseconds> time_left = {};
   Microseconds lifetime = 0;
-  WorkerLabels labels = {};                       // granted to it, and what it says by itself
+  WorkerLabels labels = {};  // granted to it, and what it says by itself
 };
 struct WorkRequested {
   ReplyToken reply = 0;
@@ -235,8 +235,7 @@ struct Tick {};
 using Event = std::variant<WorkerRegistered, WorkRequested, WorkRequestDropped, LeasesSynced, CheckpointCommitted,
                            AttemptCompleted, ExperimentSubmitted, ExperimentStateRequested, StagesRerun, SearchDecided,
                            ExperimentDeleted, PurgeDue, WorkerDrainRequested, WorkerForgetRequested, StagesEstimated,
-                           AccountChanged,
-                           IntakeChanged, Tick>;
+                           AccountChanged, IntakeChanged, Tick>;
 
 // ---- commands ----
 struct Grant {
@@ -341,7 +340,7 @@ class Scheduler {
   Fleet fleet() const;
   // In order of their ids. `describe` says of which the configuration is wanted, too.
   std::vector<QueuedStage> queued(Now now, const std::function<bool(StageId)>& describe) const;
-  bool any_ends() const;                                       // a connected worker has said when it ends
+  bool any_ends() const;  // a connected worker has said when it ends
   // In the order in which they would be granted work now.
   std::vector<AccountView> accounts(Now now) const;
   std::optional<StatedAttempt> progress(StageId stage) const;  // of a running stage, as last reported

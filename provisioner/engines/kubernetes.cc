@@ -86,7 +86,7 @@ absl::StatusOr<std::unique_ptr<Engine>> make_kubernetes_engine(const EngineSetup
   if (!usable) return section.missing("job.spec.template.spec.containers", "a container that runs `locus worker`");
   try {
     // The pool is the provisioner's to say: a Job under another label would never be counted.
-    (*job)["metadata"].erase("name");
+    if (job->contains("metadata")) job->at("metadata").erase("name");
     (*job)["metadata"]["generateName"] = "locus-" + setup.pool + "-";
     (*job)["metadata"]["labels"][kPoolLabel] = setup.pool;
     (*job)["spec"]["template"]["metadata"]["labels"][kPoolLabel] = setup.pool;

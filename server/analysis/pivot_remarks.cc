@@ -320,8 +320,10 @@ void add_remarks(const Remarked& from, v1::PaperTable* out) {
   warn_of_labels(from, warnings);
   warn_of_parts(from, warnings);
   for (const std::string& sentence : from.environments.sentences) {
-    warnings.push_back(sentence +
-                       (from.matched ? ", so none is marked there: the experiment declares the matched protocol" : ""));
+    const char* marks = from.matched ? ", so none is marked there: the experiment declares the matched protocol"
+                        : sentence.starts_with("mixed engine") ? ", so none is marked there"
+                                                               : "";
+    warnings.push_back(sentence + marks);
   }
   note_marks(from, *out, notes);
   for (std::string& warning : warnings) out->add_warnings(std::move(warning));

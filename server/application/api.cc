@@ -45,7 +45,7 @@ Api::Api(Parts parts, std::string version)
       submissions_(store_, catalogs_, coordinator_, clock_),
       views_(store_, artifacts_, coordinator_, outlines_, leaderboards_, parts.searches, clock_),
       workers_(store_, coordinator_, clock_),
-      demand_(store_, catalog_, coordinator_, clock_),
+      demand_(store_, catalogs_, coordinator_, clock_),
       gate_(parts.gate),
       enrollment_(store_, clock_, parts.enrollment),
       runner_(parts.searches),

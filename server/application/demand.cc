@@ -47,7 +47,8 @@ absl::Status DemandDesk::estimate(const std::vector<QueuedStage>& stages, const 
   if (loads.empty()) return absl::OkStatus();
   std::vector<std::string> devices;
   for (const DeviceSlots& kind : device_slots(fleet)) devices.push_back(kind.device);
-  Paces paces(catalog_, std::move(devices));
+  const auto catalog = catalogs_.current();
+  Paces paces(*catalog, std::move(devices));
   const int limit = std::clamp(static_cast<int>(kPastRunsRead / loads.size()), kPastRunsLeast, kPastRunsMost);
   for (const std::string& load : loads) {
     LOCUS_ASSIGN_OR_RETURN(const auto runs, store_.past_runs(load, limit));

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/catalog/catalog.h"
 #include "core/ports/store.h"
 #include "core/scheduling/scheduler.h"
 #include "locus/v1/worker_service.pb.h"
+#include "server/application/catalogs.h"
 #include "server/runtime/coordinator.h"
 
 namespace locus::server {
@@ -18,8 +18,8 @@ namespace locus::server {
 // Thread-safe; blocks on the store and on the strand. Everything given must outlive it.
 class DemandDesk {
  public:
-  DemandDesk(Store& store, const Catalog& catalog, Coordinator& coordinator, Clock& clock)
-      : store_(store), catalog_(catalog), coordinator_(coordinator), clock_(clock) {}
+  DemandDesk(Store& store, const Catalogs& catalogs, Coordinator& coordinator, Clock& clock)
+      : store_(store), catalogs_(catalogs), coordinator_(coordinator), clock_(clock) {}
 
   // By what is asked of a worker, what has waited longest first.
   absl::StatusOr<v1::Demand> get();
@@ -40,7 +40,7 @@ class DemandDesk {
   absl::Status estimate(const std::vector<QueuedStage>& stages, const Fleet& fleet);
 
   Store& store_;
-  const Catalog& catalog_;
+  const Catalogs& catalogs_;
   Coordinator& coordinator_;
   Clock& clock_;
   std::mutex mutex_;  // one look at a time

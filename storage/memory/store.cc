@@ -77,10 +77,7 @@ class MemoryStore final : public Store {
     const std::lock_guard lock(mutex_);
     return found_or(tables_.catalogs, digest, refusal::catalog_not_found(digest));
   }
-  absl::StatusOr<std::vector<ExtensionRow>> extensions() override {
-    const std::lock_guard lock(mutex_);
-    return values(tables_.extensions);
-  }
+  absl::StatusOr<std::vector<ExtensionRow>> extensions() override { return all(tables_.extensions); }
   absl::StatusOr<ExperimentRow> experiment(const std::string& name) override {
     const std::lock_guard lock(mutex_);
     auto row = tables_.experiment(name);
@@ -195,10 +192,7 @@ class MemoryStore final : public Store {
     const std::lock_guard lock(mutex_);
     return tables_.stages_naming(sha256);
   }
-  absl::StatusOr<std::vector<WorkerRow>> workers() override {
-    const std::lock_guard lock(mutex_);
-    return values(tables_.workers);
-  }
+  absl::StatusOr<std::vector<WorkerRow>> workers() override { return all(tables_.workers); }
   absl::StatusOr<std::vector<EventRow>> events(std::int64_t after, int limit) override {
     const std::lock_guard lock(mutex_);
     std::vector<EventRow> out;
@@ -242,10 +236,7 @@ class MemoryStore final : public Store {
     const std::lock_guard lock(mutex_);
     return tables_.samples_of_worker(id);
   }
-  absl::StatusOr<std::vector<AlertRow>> alerts() override {
-    const std::lock_guard lock(mutex_);
-    return values(tables_.alerts);
-  }
+  absl::StatusOr<std::vector<AlertRow>> alerts() override { return all(tables_.alerts); }
   absl::StatusOr<SearchRow> search(ExperimentId id) override {
     const std::lock_guard lock(mutex_);
     if (!tables_.experiments.contains(id)) return refusal::experiment_not_found(id);
@@ -280,6 +271,12 @@ class MemoryStore final : public Store {
   absl::StatusOr<StoreReport> check() override { return StoreReport{}; }
 
  private:
+  template <class Key, class Row>
+  std::vector<Row> all(const Table<Key, Row>& table) {
+    const std::lock_guard lock(mutex_);
+    return values(table);
+  }
+
   std::mutex writing_;  // one writer at a time; guards callback_. Taken before mutex_, so a callback may read
   std::function<void(std::int64_t)> callback_;
   std::mutex mutex_;  // guards tables_

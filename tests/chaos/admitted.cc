@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 namespace {
 
-constexpr auto kOutWithin = 10s;  // a heartbeat, and the end of a trainer
+constexpr auto kOutWithin = 25s;  // a heartbeat, the end of a trainer, a wait for what is not delivered
 constexpr auto kCompletesWithin = 300s;
 constexpr int kBetween = 1'500;  // milliseconds, and as much again at random
 enum class Change { kServersCertificate, kRevokedWorker, kServerKilled, kAuthority };
@@ -81,7 +81,7 @@ class TlsCluster {
     server_->kill();
     start_server();
   }
-  // Ends by itself within a heartbeat and is let in again by a new invitation, with what its folder holds. False if not.
+  // Ends by itself soon after a heartbeat and is let in again with what its folder holds. False if not.
   bool revoke(const std::string& name) {
     tell({"admin", "revoke", name});
     const bool out = workers_.at(name)->ended_by_itself(kOutWithin);

@@ -61,7 +61,8 @@ class Login : public ::testing::Test {
 TEST_F(Login, WithTheTokenThatAServerOnThisMachineLeaves) {
   serve({"--authenticate"});
   EXPECT_THAT(run({"list", "--server", grpc_}).err, HasSubstr("show a token"));
-  EXPECT_THAT(run({"login", first_token() + "x", "--server", grpc_}).err, HasSubstr("token"));
+  const std::string unknown = "locus_abcdefgh_" + std::string(43, 'A');
+  EXPECT_THAT(run({"login", unknown, "--server", grpc_}).err, HasSubstr("not known"));
   const Outcome in = run({"login", first_token(), "--server", grpc_, "--profile", "first"});
   ASSERT_EQ(in.status, 0) << in.err;
   EXPECT_THAT(in.out, HasSubstr("you are admin, admin, on " + grpc_));

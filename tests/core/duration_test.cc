@@ -17,7 +17,7 @@ TEST(Duration, IsAWholeNumberAndItsUnit) {
 }
 
 TEST(Duration, OfAnotherFormIsRefusedWithItsField) {
-  for (const char* text : {"", "15", "m", "-1m", "1.5h", "15 m", "15min", "1h30m", "99999999999999999999s", "3651d"}) {
+  for (const char* text : {"", "15", "m", "-1m", "1.5h", "15 m", "15min", "1h30m", "99999999999999999999s", "3653d"}) {
     const auto parsed = parse_duration(text, "lifetime");
     ASSERT_FALSE(parsed.ok()) << text;
     EXPECT_EQ(error_detail(parsed.status())->field, "lifetime") << text;

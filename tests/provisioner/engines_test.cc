@@ -107,13 +107,18 @@ TEST_F(SlurmTest, CountsJobsByTheirNameButNotThoseThatComplete) {
 }
 
 TEST_F(SlurmTest, SubmitsAJobForEachWorker) {
-  program("sbatch", "echo \"$*\" >> asked; echo 12");
+  program("sbatch", "echo \"$LOCUS_SERVER $LOCUS_POOL $LOCUS_WORKER_NAME $*\" >> asked; echo 12");
   ASSERT_TRUE(slurm_->start(workers(2)).ok());
-  const std::string one =
-      "--parsable --job-name=locus-gpu --export=ALL,LOCUS_SERVER=server:7171,LOCUS_POOL=gpu --partition=gpu "
-      "--gres=gpu:1 "
-      "/shared/worker.sh\n";
-  EXPECT_EQ(file("asked"), one + one);
+  const std::string words =
+      " --parsable --job-name=locus-gpu --export=ALL --partition=gpu --gres=gpu:1 /shared/worker.sh\n";
+  EXPECT_EQ(file("asked"), "server:7171 gpu gpu-1" + words + "server:7171 gpu gpu-2" + words);
+}
+
+TEST_F(SlurmTest, TellsATokenToTheJobAloneNotToWhoeverListsProcesses) {
+  program("sbatch", "echo \"$LOCUS_ENROLL\" > enroll; echo \"$*\" > asked; echo 12");
+  ASSERT_TRUE(slurm_->start(workers(1, "secret")).ok());
+  EXPECT_EQ(file("enroll"), "secret\n");
+  EXPECT_EQ(file("asked").find("secret"), std::string::npos);
 }
 
 TEST_F(SlurmTest, TakesANumberWithTheNameOfItsCluster) {
@@ -154,8 +159,7 @@ class KubernetesTest : public EnginesTest {
       "spec": {"template": {"spec": {"containers": [{"name": "worker", "env": [{"name": "A", "value": "1"}]}]}}}})");
   }
   std::unique_ptr<Engine> kubernetes_ =
-      make("kubernetes",
-           {{"job", {{"kind", "Job"}, {"metadata", {{"name", "fixed"}}}}}, {"arguments", {"--namespace=locus"}}});
+      make("kubernetes", {{"job", job()}, {"arguments", Json::array({"--namespace=locus"})}});
 };
 
 TEST_F(KubernetesTest, CountsJobsOfTheLabelThatAreNotOver) {

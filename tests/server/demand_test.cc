@@ -23,6 +23,10 @@ class Demand : public ServerTest {
     FakeWorker worker(channel_, "before");
     ASSERT_TRUE(worker.register_with().ok());
     ASSERT_EQ(worker.run_all([](const std::string&, std::int64_t, int) { return 80.0; }), 18);
+    v1::DrainWorkerRequest leave;
+    leave.set_name("before");
+    v1::Worker drained;
+    ASSERT_TRUE(workers_->DrainWorker(deadline().get(), leave, &drained).ok());
     submit(small_specification({{"name", "long"}, {"train", {{"epochs", kManyEpochs}}}}));
   }
   // Of a life of ten days so many seconds are left.
@@ -51,7 +55,6 @@ TEST_F(Demand, CountsWhatWaitsByWhatItAsks) {
     EXPECT_EQ(group.queued(), 3);
     EXPECT_EQ(group.workers(), 0);
     EXPECT_TRUE(group.revisions().contains("dataset/fashion-mnist"));
-    EXPECT_GT(group.memory_bytes(), 0);
   }
 }
 
@@ -63,7 +66,8 @@ TEST_F(Demand, CountsTheWorkersThatCouldTakeIt) {
       other
           .register_with([](v1::RegisterWorkerRequest& request) { request.mutable_revisions()->erase("prior/violin"); })
           .ok());
-  for (const v1::DemandGroup& group : demand().groups())
+  const v1::Demand waits = demand();
+  for (const v1::DemandGroup& group : waits.groups())
     EXPECT_EQ(group.workers(), group.revisions().contains("prior/violin") ? 1 : 2);
 }
 

@@ -260,6 +260,17 @@ TEST_F(PivotTable, NamesMixedDevicesAndMarksNothingThereUnderTheMatchedProtocol)
   EXPECT_TRUE(said);
 }
 
+TEST_F(PivotTable, MarksNothingThatAnotherEngineTrained) {
+  submit(small_specification({{"replicates", {{"seed", {0, 1, 2, 3, 4, 5, 6, 7}}}}}));
+  while (const auto work = worker_->acquire()) {
+    worker_->environment = work->prior == "violin" ? R"({"engine":"own"})" : "{}";
+    worker_->run(*work, pivot_table_score);
+  }
+  const v1::PaperTable out = get(ask({"prior"}));
+  EXPECT_TRUE(cell(out, 2, 0).p_adjusted() <= 0.05 && !cell(out, 2, 0).significant());
+  EXPECT_THAT(cell(out, 2, 0).flags(), Contains("mixed-engine"));
+}
+
 TEST_F(PivotTable, AlignsSeveralExperimentsByTheirSettings) {
   run();
   submit(small_specification({{"name", "more"}, {"replicates", {{"seed", {3, 4, 5}}}}}));  // the same, other seeds

@@ -44,7 +44,7 @@ TEST_F(Unrecorded, NothingIsChangedThatTheAuditCannotHoldAndReadingGoesOn) {
   const std::pair<const char*, std::string> changes[] = {{"ada", "/api/v1/experiments/small:pause"},
                                                          {"ada", "/api/v1/experiments/small:cancel"},
                                                          {"ada", "/api/v1/experiments/small:rerun"},
-                                                         {"ada", "/api/v1/experiments/small:delete"},
+                                                         {"ada", "/api/v1/experiments/small:delete?force=true"},
                                                          {"admin", "/api/v1/tokens/" + id + ":revoke"}};
   for (const auto& [caller, target] : changes) {
     const HttpAnswer answer = post_as(caller, target, "{}");

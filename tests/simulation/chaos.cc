@@ -263,11 +263,12 @@ void Chaos::plan_more(Microseconds at) {
   });
 }
 
-// What the server paused or drained by itself, a person looks at and lets go on.
+// What the server paused or drained by itself, and what a bound keeps waiting, a person looks at and lets go on.
 void Chaos::tend(int times) {
   ServerProcess& server = cluster_.server;
   for (const std::string& name : names_) (void)server.set_state(name, ExperimentState::kActive);
   for (const auto& worker : cluster_.workers) (void)server.drain(worker->name(), Drain::kNone);
+  lift_bounds();
   if (times > 0) world_.at(world_.now() + 60 * kSecond, [this, times] { tend(times - 1); });
 }
 

@@ -38,6 +38,7 @@ class Chaos {
 
   // ---- chaos_shares.cc ----
   void plan_shares();
+  void lift_bounds();
   void give_owner(testing::Matrix& matrix);
   AccountRow some_account(const std::string& name);
 

@@ -55,9 +55,11 @@ Snapshot ServerProcess::load() {
   if (mutant_ == Mutant::kForgetsLimit) {
     for (ExperimentRow& row : snapshot.experiments) row.stage_seconds = 0;
   }
-  for (AccountRow& row : snapshot.accounts) {
-    if (mutant_ == Mutant::kForgetsBounds) row.devices = row.urgent_devices = kUnbounded;
-    if (mutant_ == Mutant::kForgetsWeights) row.weight = 1;
+  if (mutant_ == Mutant::kForgetsBounds) {
+    for (AccountRow& row : snapshot.accounts) row.devices = row.urgent_devices = kUnbounded;
+  }
+  if (mutant_ == Mutant::kForgetsOwners) {
+    for (ExperimentRow& row : snapshot.experiments) row.owner = "ada";
   }
   return snapshot;
 }

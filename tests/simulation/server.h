@@ -45,7 +45,7 @@ enum class Mutant {
   kGoesOnAstray,             // what had parked goes on with other values than it had
   kUsesAnother,              // a later phase runs something else than was chosen
   kForgetsBounds,            // a server that starts again knows of no bound of an account
-  kForgetsWeights,           // or takes every account for equal
+  kForgetsOwners,            // or takes one account for the owner of everything
   kBelievesLabels,           // what a worker claims is taken for granted
   kMisnamesBound             // another bound is named than the one that keeps a stage waiting
 };

@@ -43,7 +43,7 @@ const std::map<std::string, Mutant, std::less<>> kMutants = {
     {"goes-on-astray", Mutant::kGoesOnAstray},
     {"uses-another", Mutant::kUsesAnother},
     {"forgets-bounds", Mutant::kForgetsBounds},
-    {"forgets-weights", Mutant::kForgetsWeights},
+    {"forgets-owners", Mutant::kForgetsOwners},
     {"believes-labels", Mutant::kBelievesLabels},
     {"misnames-bound", Mutant::kMisnamesBound}};
 
@@ -129,7 +129,7 @@ TEST_P(PlantedDefect, IsFoundWithin2000Histories) {
                                                       {"goes-on-astray", {25}},
                                                       {"uses-another", {17}},
                                                       {"forgets-bounds", {26}},
-                                                      {"forgets-weights", {27}},
+                                                      {"forgets-owners", {27}},
                                                       {"believes-labels", {29}},
                                                       {"misnames-bound", {28}}};
   EXPECT_TRUE(meant.at(GetParam()).contains(found.outcome.invariant)) << "found, but by accident";
@@ -142,7 +142,7 @@ INSTANTIATE_TEST_SUITE_P(Each, PlantedDefect,
                                            "misjudges", "moves-link", "grants-beyond", "stays-parked",
                                            "forgets-checkpoint", "loses-parked", "forgets-budget", "proposes-twice",
                                            "forgets-searches", "ends-early", "overlooks-failures", "goes-on-astray",
-                                           "uses-another", "forgets-bounds", "forgets-weights", "believes-labels",
+                                           "uses-another", "forgets-bounds", "forgets-owners", "believes-labels",
                                            "misnames-bound"),
                          [](const auto& test) {
                            std::string name = test.param;

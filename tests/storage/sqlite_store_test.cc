@@ -211,9 +211,9 @@ TEST_F(SqliteStoreTest, RecordsWhenEachMigrationWasApplied) {
   ASSERT_EQ(sqlite3_open(file().c_str(), &db), SQLITE_OK);
   sqlite3_stmt* statement = nullptr;
   ASSERT_EQ(sqlite3_prepare_v2(db, "SELECT number, applied_us FROM migration", -1, &statement, nullptr), SQLITE_OK);
-  for (int number = 1; number <= 10; ++number) {
+  for (std::size_t number = 1; number <= sqlite::migrations().size(); ++number) {
     ASSERT_EQ(sqlite3_step(statement), SQLITE_ROW);
-    EXPECT_EQ(sqlite3_column_int64(statement, 0), number);
+    EXPECT_EQ(sqlite3_column_int64(statement, 0), static_cast<std::int64_t>(number));
     EXPECT_EQ(sqlite3_column_int64(statement, 1), clock_.wall());
   }
   EXPECT_EQ(sqlite3_step(statement), SQLITE_DONE);

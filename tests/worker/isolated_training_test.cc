@@ -22,6 +22,17 @@ const Json kStage = {
      {{"id", "supervised"}, {"options", {{"epochs", 1}, {"batch", 8}, {"limit", 64}, {"validation_images", 100}}}}},
     {"seed", 7}};
 
+// Waits for what it says first: from then on it is at its daemon's service.
+bool says_hello(TrainerProcess& trainer) {
+  for (bool open = true; open;) {
+    pollfd readable{trainer.socket(), POLLIN, 0};
+    ::poll(&readable, 1, -1);
+    open = trainer.receive();
+    if (const auto frame = trainer.next_frame()) return frame->at("type") == "hello";
+  }
+  return false;
+}
+
 // The digest of the weights it ends with; what it said when it fails.
 std::string train(TrainerProcess& trainer, const Json& start) {
   trainer.send(start);
@@ -76,6 +87,23 @@ TEST(IsolatedTraining, ComesOutTheSame) {
   }
   EXPECT_EQ(weights[0].size(), 64u) << weights[0];
   EXPECT_EQ(weights[0], weights[1]);
+}
+
+// A batch system sends SIGTERM to every process of a job.
+TEST(Trainer, EndsWhenItsDaemonSaysSoAndForNobodyElse) {
+  auto trainer = TrainerProcess::start({LOCUS_TRAINER, current_environment()});
+  ASSERT_TRUE(trainer.ok()) << trainer.status();
+  ASSERT_TRUE(says_hello(**trainer));
+  const std::string others = "kill -TERM " + std::to_string((*trainer)->pid());
+  ASSERT_TRUE(run_and_capture({"/bin/sh", "-c", others}, std::chrono::seconds(60)).ok());
+  (*trainer)->send({{"type", "shutdown"}});
+  EXPECT_THAT((*trainer)->wait_end(std::chrono::seconds(60)).reason, testing::HasSubstr("status 0"))
+      << "it was there to be told";
+  trainer = TrainerProcess::start({LOCUS_TRAINER, current_environment()});
+  ASSERT_TRUE(trainer.ok()) << trainer.status();
+  ASSERT_TRUE(says_hello(**trainer));
+  (*trainer)->signal(SIGTERM);
+  EXPECT_THAT((*trainer)->wait_end(std::chrono::seconds(60)).reason, testing::HasSubstr("SIGTERM"));
 }
 
 }  // namespace

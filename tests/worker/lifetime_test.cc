@@ -27,6 +27,7 @@ TEST_F(LifetimeTest, OfWhomNothingIsSaidNeverEnds) {
   pass(10'000 * kOneHour);
   EXPECT_EQ(life.over(), "");
   EXPECT_EQ(life.next_look(), std::nullopt);
+  EXPECT_EQ(life.poll_timeout(), -1);
   EXPECT_EQ(life.left(), std::nullopt);
 }
 
@@ -65,6 +66,7 @@ TEST_F(LifetimeTest, EndsWhenItsTimeIsOverEvenWithWork) {
 TEST_F(LifetimeTest, SaysHowLongNothingCanChange) {
   Lifetime ends(clock, {.idle = 0, .length = kOneHour});
   EXPECT_EQ(ends.next_look(), kOneHour);
+  EXPECT_EQ(ends.poll_timeout(), 3'600'001) << "never too early";
   Lifetime idles(clock, {.idle = 20 * kOneSec, .length = kOneHour});
   EXPECT_EQ(idles.next_look(), 2 * kOneSec);
   pass(kOneHour - kOneSec);

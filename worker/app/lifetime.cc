@@ -50,6 +50,12 @@ std::optional<Microseconds> Lifetime::next_look() const {
   return next;
 }
 
+int Lifetime::poll_timeout() const {
+  constexpr std::int64_t kDay = 86'400'000;
+  const auto look = next_look();
+  return look ? static_cast<int>(std::min(*look / 1000 + 1, kDay)) : -1;  // rounded up: too early is in vain
+}
+
 std::optional<Microseconds> Lifetime::left() const {
   if (!rules_.length) return std::nullopt;
   return std::max<Microseconds>(0, born_ + *rules_.length - clock_.steady());

@@ -31,6 +31,7 @@ class Lifetime {
   std::string over() const;
   // After which over() may answer otherwise, if nothing is noted; nothing: never.
   std::optional<Microseconds> next_look() const;
+  int poll_timeout() const;  // the same as poll() counts: milliseconds, a day at most; -1: never
 
   // Until its time is over, 0 at least; nothing: it stays.
   std::optional<Microseconds> left() const;

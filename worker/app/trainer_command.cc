@@ -6,7 +6,9 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/base/sha256.h"
 #include "core/catalog/extension.h"
+#include "core/log/log.h"
 #include "core/process/spawn.h"
 #include "worker/link/artifact_cache.h"
 
@@ -51,6 +53,24 @@ absl::StatusOr<Json> installed_catalog() {
                     "trainer");
 }
 
+absl::StatusOr<Json> with_used_items(Json document) {
+  const Json uses = document.value("uses", Json::array());
+  if (uses.empty()) return document;
+  LOCUS_ASSIGN_OR_RETURN(const Json ours, installed_catalog());
+  const Json items = ours.value("items", Json::array());
+  for (const Json& used : uses) {
+    const auto found = std::find_if(items.begin(), items.end(), [&](const Json& item) {
+      return used.is_string() && item.value("kind", "") + "/" + item.value("id", "") == used.get<std::string>();
+    });
+    if (found == items.end()) {
+      return make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kUnknownItem,
+                        "the trainer uses " + used.dump() + ", which the catalog of Locus does not have", "trainer");
+    }
+    document["items"].push_back(*found);
+  }
+  return document;
+}
+
 }  // namespace
 
 absl::StatusOr<TrainerCommand> trainer_command(const WorkerOptions& options) {
@@ -86,35 +106,25 @@ absl::StatusOr<Json> ask_trainer(const TrainerCommand& command, const std::strin
   return json;
 }
 
-absl::StatusOr<Json> with_used_items(Json document) {
-  const Json uses = document.value("uses", Json::array());
-  if (uses.empty()) return document;
-  LOCUS_ASSIGN_OR_RETURN(const Json ours, installed_catalog());
-  const Json items = ours.value("items", Json::array());
-  for (const Json& used : uses) {
-    const auto found = std::find_if(items.begin(), items.end(), [&](const Json& item) {
-      return used.is_string() && item.value("kind", "") + "/" + item.value("id", "") == used.get<std::string>();
-    });
-    if (found == items.end()) {
-      return make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kUnknownItem,
-                        "the trainer uses " + used.dump() + ", which the catalog of Locus does not have", "trainer");
-    }
-    document["items"].push_back(*found);
-  }
-  return document;
+absl::StatusOr<TrainerCatalog> trainer_catalog(const TrainerCommand& command) {
+  LOCUS_ASSIGN_OR_RETURN(const Json document, ask_trainer(command, "catalog"));
+  LOCUS_ASSIGN_OR_RETURN(const Json whole, with_used_items(document));
+  LOCUS_ASSIGN_OR_RETURN(Catalog catalog, Catalog::parse(whole));
+  return TrainerCatalog{std::move(catalog), sha256_hex(canonical_json(document))};
 }
 
-std::vector<v1::CatalogExtension> announced_extensions(const Json& document, Microseconds loaded_us) {
-  std::vector<v1::CatalogExtension> out;
-  for (const Extension& one : extensions_of(document)) {
-    v1::CatalogExtension& announced = out.emplace_back();
+void announce_catalog(const TrainerCatalog& catalog, Microseconds loaded_us, v1::RegisterWorkerRequest& announcement) {
+  announcement.set_catalog_digest(catalog.digest);
+  for (const auto& [item, revision] : catalog.catalog.revisions()) (*announcement.mutable_revisions())[item] = revision;
+  for (const Extension& one : extensions_of(catalog.catalog.document())) {
+    log_info("brings the extension {} of digest {} to the catalog", one.name, one.digest);
+    v1::CatalogExtension& announced = *announcement.add_extensions();
     announced.set_name(one.name);
     announced.set_by(one.by);
     announced.set_digest(one.digest);
     announced.set_items_json(canonical_json(one.items));
     announced.set_loaded_us(loaded_us);
   }
-  return out;
 }
 
 }  // namespace locus

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "core/base/clock.h"
 #include "core/base/json.h"
+#include "core/catalog/catalog.h"
 #include "locus/v1/worker_service.pb.h"
 #include "worker/app/worker.h"
 
@@ -27,12 +28,17 @@ absl::StatusOr<TrainerCommand> trainer_command(const WorkerOptions& options);
 // error.
 absl::StatusOr<Json> ask_trainer(const TrainerCommand& command, const std::string& question);
 
-// The catalog of a trainer that is no engine of ours, with the items of Locus that it says it uses (`uses`,
-// docs/formats/trainer.md): those of the locus-trainer beside this program, or of the catalog installed with it. A document
-// that uses none stays as it is. FAILED_PRECONDITION where there is no such catalog, or no such item in it.
-absl::StatusOr<Json> with_used_items(Json document);
+struct TrainerCatalog {
+  Catalog catalog;
+  std::string digest;  // of what the trainer printed, as it says it when it starts
+};
 
-// What a catalog document brings from outside, as it is announced.
-std::vector<v1::CatalogExtension> announced_extensions(const Json& document, Microseconds loaded_us);
+// What it can run. To the items of a trainer that is no engine of ours come those of Locus that it says it uses (`uses`,
+// docs/formats/trainer.md): of the locus-trainer beside this program, or of the catalog installed with it.
+// FAILED_PRECONDITION where there is no such catalog, or no such item in it; otherwise as ask_trainer().
+absl::StatusOr<TrainerCatalog> trainer_catalog(const TrainerCommand& command);
+
+// What a worker with this catalog can run, and what of that it brings from outside, loaded then by the wall clock.
+void announce_catalog(const TrainerCatalog& catalog, Microseconds loaded_us, v1::RegisterWorkerRequest& announcement);
 
 }  // namespace locus

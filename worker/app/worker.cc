@@ -16,7 +16,6 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/ids.h"
-#include "core/base/sha256.h"
 #include "core/log/log.h"
 #include "worker/app/datasets.h"
 #include "worker/app/devices.h"
@@ -101,11 +100,6 @@ LifetimeRules lifetime_rules(const WorkerOptions& options) {
           length_of_life(lifetime.count(), std::getenv("SLURM_JOB_END_TIME"), system_clock().wall(), drain.count())};
 }
 
-// For poll(), which counts in milliseconds and days at most; looking too early does no harm.
-int milliseconds_of_wait(Microseconds time) {
-  return static_cast<int>(std::min<Microseconds>(time / 1000 + 1, 86'400'000));
-}
-
 class Worker : private LinkListener {
  public:
   Worker(WorkerOptions options, std::function<void(const WorkerReady&)> ready)
@@ -115,7 +109,7 @@ class Worker : private LinkListener {
   absl::Status run(int signals);
 
  private:
-  absl::Status open_link(const Catalog& catalog);
+  absl::Status open_link();
   absl::Status add_slots();
   absl::StatusOr<TrainerSetup> trainer_setup(const DeviceSlot& device, const fs::path& scratch) const;
   void watch_data();
@@ -141,7 +135,7 @@ class Worker : private LinkListener {
   const WorkerOptions options_;
   std::function<void(const WorkerReady&)> ready_;  // the heartbeat thread's; empty once called
   TrainerCommand command_;
-  std::string said_digest_;  // of the catalog as the trainer prints it
+  TrainerCatalog catalog_;
   Lifetime life_;
   Json found_;  // what the trainer said of devices
   std::vector<DeviceSlot> devices_;
@@ -164,39 +158,31 @@ absl::Status Worker::prepare() {
   LOCUS_ASSIGN_OR_RETURN(
       devices_,
       offered_slots(found_, options_, static_cast<int>(std::thread::hardware_concurrency()), usable_memory()));
-  LOCUS_ASSIGN_OR_RETURN(const Json document, ask_trainer(command_, "catalog"));
-  said_digest_ = sha256_hex(canonical_json(document));
-  LOCUS_ASSIGN_OR_RETURN(const Json whole, with_used_items(document));
-  LOCUS_ASSIGN_OR_RETURN(const Catalog catalog, Catalog::parse(whole));
+  LOCUS_ASSIGN_OR_RETURN(catalog_, trainer_catalog(command_));
   if (options_.once) {
     LOCUS_ASSIGN_OR_RETURN(const auto client, Client::connect(options_.server, {.tls = options_.tls}));
     LOCUS_RETURN_IF_ERROR(client->get_server().status());
   }
-  LOCUS_RETURN_IF_ERROR(open_link(catalog));
+  LOCUS_RETURN_IF_ERROR(open_link());
   return add_slots();
 }
 
-absl::Status Worker::open_link(const Catalog& catalog) {
+absl::Status Worker::open_link() {
   v1::RegisterWorkerRequest announcement;
   announcement.set_name(options_.name);
   announcement.set_protocol_version(options_.protocol_version);
   announcement.set_host(host_name());
   LOCUS_ASSIGN_OR_RETURN(*announcement.mutable_instance(), instance_of(options_.work));
   announcement.set_take_over(options_.take_over);
-  data_ = std::make_unique<Datasets>(catalog, options_.data_root, data_cache_folder());
+  data_ = std::make_unique<Datasets>(catalog_.catalog, options_.data_root, data_cache_folder());
   *announcement.mutable_data() = data_->look();
   log_info("holds {} of {} known datasets here; no stage that needs another will be run (locus data list)",
            announcement.data().datasets_size(),
            announcement.data().datasets_size() + announcement.data().missing_size());
   announcement.set_version(kVersion);
-  announcement.set_catalog_digest(said_digest_);
-  for (const auto& [item, revision] : catalog.revisions()) (*announcement.mutable_revisions())[item] = revision;
+  announce_catalog(catalog_, system_clock().wall(), announcement);
   for (const auto& [key, value] : labels_of_node(devices_)) (*announcement.mutable_labels())[key] = value;
   for (const auto& [key, value] : options_.labels) (*announcement.mutable_labels())[key] = value;
-  for (v1::CatalogExtension& extension : announced_extensions(catalog.document(), system_clock().wall())) {
-    log_info("brings the extension {} of digest {} to the catalog", extension.name(), extension.digest());
-    *announcement.add_extensions() = std::move(extension);
-  }
   for (const DeviceSlot& device : devices_) {
     auto* slot = announcement.add_slots();
     slot->set_device(device.device);
@@ -205,8 +191,7 @@ absl::Status Worker::open_link(const Catalog& catalog) {
     slot->set_name(device.name);
     slot->set_memory_bytes(device.memory_bytes);
   }
-  LeasePolicy leases;
-  leases.heartbeat = std::chrono::microseconds(options_.heartbeat).count();
+  const LeasePolicy leases{.heartbeat = std::chrono::microseconds(options_.heartbeat).count()};
   LinkOptions link{.server = options_.server,
                    .tls = options_.tls,
                    .work = options_.work,
@@ -233,10 +218,9 @@ absl::StatusOr<TrainerSetup> Worker::trainer_setup(const DeviceSlot& device, con
   fs::create_directories(scratch, error);
   if (error) return file_error("create", scratch, error.value());
   LOCUS_ASSIGN_OR_RETURN(const bool isolated, isolates_trainers(options_));
-  const auto ours = current_environment();
-  TrainerSetup out{
-      command_.words.front(),
-      slot_environment(isolated ? trainer_environment(ours, options_, scratch) : ours, device, visible_devices())};
+  auto ours = current_environment();
+  if (isolated) ours = trainer_environment(ours, options_, scratch);
+  TrainerSetup out{command_.words.front(), slot_environment(std::move(ours), device, visible_devices())};
   out.leading.assign(command_.words.begin() + 1, command_.words.end());
   if (isolated) out.isolation = [this, scratch] { return trainer_rules(options_, found_, scratch, command_.code); };
   return out;
@@ -261,7 +245,7 @@ absl::Status Worker::add_slots() {
                        options_.checkpoint_seconds};
     setup.scratch = options_.work / "scratch" / std::to_string(i);
     LOCUS_ASSIGN_OR_RETURN(setup.trainer, trainer_setup(devices_[i], setup.scratch));
-    setup.catalog_digest = said_digest_;
+    setup.catalog_digest = catalog_.digest;
     setup.limits = limits;
     setup.check_data = [this](const std::string& dataset) {
       data_->check(dataset);
@@ -350,12 +334,12 @@ absl::Status Worker::run(int signals) {
   std::vector<int> all;
   for (std::size_t i = 0; i < slots_.size(); ++i) all.push_back(static_cast<int>(i));
   link_->offer(all);
+  life_.note_work();  // what came before was its start
   std::thread watcher([this] { watch_data(); }), drainer;
   absl::Status fatal;
   while (true) {
     pollfd fds[] = {{signals, POLLIN, 0}, {wakeup_.fd(), POLLIN, 0}};
-    const auto look = drainer.joinable() ? std::nullopt : life_.next_look();
-    ::poll(fds, 2, look ? milliseconds_of_wait(*look) : -1);
+    ::poll(fds, 2, drainer.joinable() ? -1 : life_.poll_timeout());
     if (fds[0].revents) {
       signalfd_siginfo info;
       [[maybe_unused]] const ssize_t n = ::read(signals, &info, sizeof(info));

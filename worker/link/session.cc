@@ -223,7 +223,8 @@ void Session::report_trouble(const absl::Status& status) {
     if (troubled_) log_info("the server answers again");
     troubled_ = false;
   } else if (!troubled_ && !has_reason(status, ErrorReason::kWorkerNotFound)) {
-    log_warning("{}; training goes on, trying again", std::string(status.message()));
+    log_warning("{}; {}", std::string(status.message()),
+                absl::IsUnauthenticated(status) ? "this worker ends" : "training goes on, trying again");
     troubled_ = true;
   }
 }

@@ -13,6 +13,7 @@
 #include "engine/kernels/plugin.h"
 #include "engine/plugin/load.h"
 #include "worker/trainer/data.h"
+#include "worker/trainer/end_signal.h"
 #include "worker/trainer/measure.h"
 #include "worker/trainer/once.h"
 #include "worker/trainer/picture.h"
@@ -110,6 +111,7 @@ int main(int count, char** values) {
     if (arguments[0] == "devices" && arguments.size() == 1) return print_devices();
     if (arguments == std::vector<std::string>{"devices", "--load"}) return load_and_print_devices();
     if (arguments[0] == "run" && arguments.size() == 3 && arguments[1] == "--fd") {
+      locus::leave_end_to_daemon();
       return locus::serve_session(std::stoi(arguments[2]));
     }
     if (arguments[0] == "once") return locus::run_once(std::span(arguments).subspan(1));

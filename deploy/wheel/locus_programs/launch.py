@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NoReturn
 
 FOLDER = Path(__file__).resolve().parent
-TRAINING = frozenset({"data", "demo", "measure", "picture", "probe", "weights", "worker"})
+TRAINING = frozenset({"data", "demo", "measure", "picture", "plugin", "probe", "weights", "worker"})
 """Commands that come to nothing without a trainer. A server works without one: it draws no pictures then."""
 
 _USAGE = 2

@@ -61,13 +61,19 @@ def labels_json(labels: Mapping[str, Any] | str | None) -> str:
     return json.dumps(plain(labels, "labels"), sort_keys=True, separators=(",", ":")) if labels else ""
 
 
+def _repeated(field: Any) -> bool:
+    """Newer versions of protobuf say it themselves, and warn of the older way."""
+    said = getattr(field, "is_repeated", None)
+    return bool(field.label == field.LABEL_REPEATED if said is None else said)
+
+
 def request(kind: type[Request], /, **values: Any) -> Request:
     """A message of these fields. InvalidArgument names a field that cannot hold its value."""
     message = kind()
     for name, value in values.items():
         field = kind.DESCRIPTOR.fields_by_name[name]
         try:
-            if field.label == field.LABEL_REPEATED:
+            if _repeated(field):
                 getattr(message, name).extend(texts(value, name))
             elif value is not None:
                 setattr(message, name, plain(value, name))
@@ -111,7 +117,7 @@ def _value(field: dataclasses.Field[Any], hint: Any, message: Message) -> Any:
     inner = descriptor.message_type
     if inner is not None and inner.GetOptions().map_entry:
         return dict(value)
-    if descriptor.label == descriptor.LABEL_REPEATED:
+    if _repeated(descriptor):
         return list(value) if inner is None else [read(get_args(hint)[0], one) for one in value]
     if descriptor.has_presence and not message.HasField(name):
         return None

@@ -57,6 +57,12 @@ class Worker:
     data: HeldData | None
     """None: it did not say."""
     forgotten: bool
+    end_time: datetime | None
+    """When it drains by itself; None: it stays."""
+    labels: dict[str, str] = field(hash=False)
+    """That specifications may ask for."""
+    untrusted_labels: dict[str, str] = field(hash=False)
+    """That it gave itself and nobody granted: no specification is met by them."""
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,14 @@
 import { type Decoded, dictionary, flag, integer, list, long, message, optional, real, text,
   timestamp } from './decode';
 
+export const AccountBounds = /* @__PURE__ */ message({ artifact_bytes: optional(long),
+  device_hours: optional(long), devices: optional(long), experiments: optional(long),
+  queued_trials: optional(long), urgent_devices: optional(long) });
+export type AccountBounds = Decoded<typeof AccountBounds>;
+export const Account = /* @__PURE__ */ message({ bounds: optional(AccountBounds), configured: flag,
+  holding: real, may_be_urgent: flag, month_hours: real, name: text, queued: long, urgent_holding: real,
+  used_hours: real, weight: long });
+export type Account = Decoded<typeof Account>;
 export const Annotation = /* @__PURE__ */ message({ name: text, note: text, tags: list(text) });
 export type Annotation = Decoded<typeof Annotation>;
 export const Artifact = /* @__PURE__ */ message({ attempt: long, best: flag, bytes: long, kind: text,
@@ -126,6 +134,13 @@ export const DeleteExperimentResponse = /* @__PURE__ */ message({ artifacts: int
   bytes: long, deleted: flag, kept_for: list(text), name: text, points: long, purging: flag, stages: integer,
   stages_kept: integer, stages_unfinished: integer, trials: integer });
 export type DeleteExperimentResponse = Decoded<typeof DeleteExperimentResponse>;
+export const DemandGroup = /* @__PURE__ */ message({ device_seconds: real, exclusive: flag,
+  memory_bytes: long, oldest_wait_seconds: real, queued: long, revisions: dictionary(integer),
+  without_estimate: long, workers: integer });
+export type DemandGroup = Decoded<typeof DemandGroup>;
+export const Demand = /* @__PURE__ */ message({ device_seconds: real, groups: list(DemandGroup),
+  groups_left_out: integer, oldest_wait_seconds: real, queued: long, without_estimate: long });
+export type Demand = Decoded<typeof Demand>;
 export const Drawing = /* @__PURE__ */ message({ json: text, sha256: text, step: long });
 export type Drawing = Decoded<typeof Drawing>;
 export const Enrolled = /* @__PURE__ */ message({ authorities: text, certificate: text,
@@ -162,6 +177,8 @@ export const IssuedCertificate = /* @__PURE__ */ message({ expires: optional(tim
   issued: optional(timestamp), labels: dictionary(text), name: text, revoked: optional(timestamp), role: text,
   serial: text });
 export type IssuedCertificate = Decoded<typeof IssuedCertificate>;
+export const ListAccountsResponse = /* @__PURE__ */ message({ accounts: list(Account) });
+export type ListAccountsResponse = Decoded<typeof ListAccountsResponse>;
 export const ListArtifactsResponse = /* @__PURE__ */ message({ artifacts: list(Artifact),
   next_page_token: text });
 export type ListArtifactsResponse = Decoded<typeof ListArtifactsResponse>;
@@ -210,9 +227,10 @@ export const Slot = /* @__PURE__ */ message({ device: text, index: integer, memo
   threads: integer });
 export type Slot = Decoded<typeof Slot>;
 export const Worker = /* @__PURE__ */ message({ catalog_digest: text, data: optional(HeldData),
-  failed: integer, forgotten: flag, host: text, name: text, reason: text, running: list(RunningAttempt),
-  seen_time: timestamp, since_time: optional(timestamp), slots: list(Slot), slots_busy: integer, state: text,
-  succeeded: integer, version: text });
+  end_time: optional(timestamp), failed: integer, forgotten: flag, host: text, labels: dictionary(text),
+  name: text, reason: text, running: list(RunningAttempt), seen_time: timestamp,
+  since_time: optional(timestamp), slots: list(Slot), slots_busy: integer, state: text, succeeded: integer,
+  untrusted_labels: dictionary(text), version: text });
 export type Worker = Decoded<typeof Worker>;
 export const ListWorkersResponse = /* @__PURE__ */ message({ forgotten: integer, workers: list(Worker) });
 export type ListWorkersResponse = Decoded<typeof ListWorkersResponse>;

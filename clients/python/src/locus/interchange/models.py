@@ -157,10 +157,10 @@ def _number(value: float) -> str:
 
 def _row_lines(board: Leaderboard, row: LeaderboardRow, seed: int) -> list[str]:
     own = row.values.get(seed, math.nan)
-    compared = "" if row.baseline or math.isnan(row.difference) else _number(row.difference)
+    compared = "it is the baseline" if row.baseline else _number(row.difference)
     measured = f"{board.metric}, {board.split}"
     return [
-        f"| setting | {measured} | over seeds | n | this seed | from {row.baseline_label or 'none'} | p |",
+        f"| setting | {measured} | over seeds | n | this seed | difference from {row.baseline_label or 'others'} | p |",
         "|---|---|---|---|---|---|---|",
         f"| {row.label} | {_number(row.mean)} | ± {_number(row.std)} | {row.n} | {_number(own)} | {compared} | "
         f"{'' if math.isnan(row.p_sign_flip) else f'{row.p_sign_flip:.3g}'} |",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import io
 import json
 import os
 import platform
@@ -201,6 +202,9 @@ class Engine:
             print(json.dumps(self.catalog() if given.asked == "catalog" else self.devices(), indent=1))
 
     def _serve(self, channel: Channel) -> None:
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(line_buffering=True)  # what it prints is the attempt's log, as it is printed
+        os.environ.setdefault("USER", self.name)  # torch asks, and an isolated process cannot look itself up
         try:
             said = digest(self.catalog())
             channel.send({"type": "hello", "protocol": PROTOCOL, "pid": os.getpid(), "catalog_digest": said})
