@@ -36,8 +36,10 @@ bool loads_here(const Elf64_Ehdr& head) {
 std::optional<LocusPluginNote> plugin_note(std::string_view bytes) {
   const auto head = part_at<Elf64_Ehdr>(bytes, 0);
   if (!head || !loads_here(*head)) return std::nullopt;
-  const auto section = [&](std::uint64_t index) -> std::optional<Elf64_Shdr> {
-    if (head->e_shoff > bytes.size()) return std::nullopt;
+  // Linkers write the table of sections last: a file without all of it was cut off, whatever it still holds.
+  const std::uint64_t table = head->e_shnum * sizeof(Elf64_Shdr);
+  if (head->e_shoff > bytes.size() || bytes.size() - head->e_shoff < table) return std::nullopt;
+  const auto section = [&](std::uint64_t index) {
     return part_at<Elf64_Shdr>(bytes, head->e_shoff + index * sizeof(Elf64_Shdr));
   };
   const auto names = section(head->e_shstrndx);
