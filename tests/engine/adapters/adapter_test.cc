@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "tests/engine/adapters/reference_adapter.h"
+#include "tests/engine/support/names.h"
 
 namespace locus::engine {
 namespace {
@@ -25,9 +26,7 @@ struct Setting {
   std::string name() const {
     std::string out = id + (parts > 1 ? "_parts" : "");
     for (const auto& [key, value] : options.items()) out += "_" + (value.is_string() ? value.get<std::string>() : key);
-    std::replace_if(
-        out.begin(), out.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
-    return out;
+    return test::fit_for_a_name(out);
   }
 };
 void PrintTo(const Setting& setting, std::ostream* out) { *out << setting.name(); }

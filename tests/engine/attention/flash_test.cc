@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "engine/base/random.h"
+#include "tests/engine/support/names.h"
 #include "tests/engine/support/reference.h"
 
 namespace locus::engine {
@@ -201,9 +202,7 @@ void expect_explicit(const cpu::AttentionKernels& kernels, const Attending& atte
 std::string name_of(const std::vector<std::string>& terms) {
   std::string name = terms.empty() ? "nothing" : "";
   for (const std::string& term : terms) name += (name.empty() ? "" : "_") + term;
-  std::replace_if(
-      name.begin(), name.end(), [](char c) { return c == '-' || c == ':'; }, '_');
-  return name;
+  return test::fit_for_a_name(name);
 }
 
 class FlashAgainstExplicit : public testing::TestWithParam<std::vector<std::string>> {};

@@ -4,6 +4,7 @@
 
 #include "tests/engine/backbones/vit_definition.h"
 #include "tests/engine/support/models.h"
+#include "tests/engine/support/names.h"
 
 namespace locus::engine {
 namespace {
@@ -173,12 +174,8 @@ TEST_P(VitFamily, DropsPathsWhileTrainingAsItsRuleAndDrawSay) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Published, VitFamily, ::testing::ValuesIn(vit_cases()), [](const auto& one) {
-  std::string name = one.param.name;
-  std::replace_if(
-      name.begin(), name.end(), [](char c) { return c == '-' || c == ' '; }, '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Published, VitFamily, ::testing::ValuesIn(vit_cases()),
+                         [](const auto& one) { return test::fit_for_a_name(one.param.name); });
 
 std::map<std::string, Tensor> started(const Json& more) {
   Json options = {{"dim", 64}, {"depth", 3}, {"heads", 4}, {"patch", 4}, {"pool", "cls"}, {"registers", 16}};

@@ -101,20 +101,7 @@ TEST(Resume, ThreeKillsAtRandomStepsLeaveNoTrace) {
 TEST(Resume, KillsLeaveNoTraceOfMixingAveragesScalesAndParts) {
   LOCUS_NEEDS_FASHION_MNIST();
   const TemporaryFolder folder;
-  Json configuration = small_configuration();
-  configuration["recipe"] = {{"id", "deit"},
-                             {"options",
-                              {{"epochs", 3},
-                               {"batch", 8},
-                               {"limit", 64},
-                               {"lr", 0.01},
-                               {"lr_scaling", "none"},
-                               {"warmup_epochs", 1.0},
-                               {"average_decay", 0.8},
-                               {"report", "ema"},
-                               {"accumulate", 2},
-                               {"log_every", 5},
-                               {"validation_images", 100}}}};
+  const Json configuration = mixing_configuration();
   const auto [whole, killed] = tell(configuration, folder.path());
   const auto tensors = read_safetensors(killed.last_checkpoint).tensors;
   EXPECT_TRUE(tensors.contains("scaler.scale"));

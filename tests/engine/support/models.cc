@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <ostream>
 
+#include "tests/engine/support/names.h"
+
 namespace locus::engine::test {
 namespace {
 
@@ -22,9 +24,7 @@ std::string PriorSetting::name() const {
              : value.is_array() ? value[0].get<std::string>()
                                 : value.dump());
   }
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
-  return text;
+  return fit_for_a_name(text);
 }
 
 void PrintTo(const PriorSetting& setting, std::ostream* out) { *out << setting.name(); }

@@ -2,10 +2,7 @@
 // happened.
 #include <gmock/gmock.h>
 
-#include <algorithm>
-#include <cctype>
-
-#include "engine/train/recipe.h"
+#include "tests/engine/support/names.h"
 #include "tests/engine/train/recording.h"
 
 namespace locus::engine {
@@ -207,22 +204,8 @@ TEST_F(Parking, HeedsACancelBeforeTheCheckpoint) {
 
 // An average that is reported, float16 with its scaler, mixing, batches in parts, the best model and snapshots at once.
 TEST_F(Parking, LeavesNoTraceOfAveragesScalesAndParts) {
-  Json configuration = small_configuration();
-  configuration["recipe"] = {{"id", "deit"},
-                             {"options",
-                              {{"epochs", 3},
-                               {"batch", 8},
-                               {"limit", 64},
-                               {"lr", 0.01},
-                               {"lr_scaling", "none"},
-                               {"warmup_epochs", 1.0},
-                               {"average_decay", 0.8},
-                               {"report", "ema"},
-                               {"accumulate", 2},
-                               {"log_every", 5},
-                               {"snapshots", 2},
-                               {"validate_every", 0.25},
-                               {"validation_images", 100}}}};
+  Json configuration = mixing_configuration();
+  configuration["recipe"]["options"].update({{"snapshots", 2}, {"validate_every", 0.25}});
   configuration["stage"] = {{"options", {{"keep_best", "top1"}}}};
   expect_no_trace(configuration);
 }
@@ -244,18 +227,8 @@ TEST_P(ParkingOf, LeavesNoTrace) {
   expect_no_trace(configuration);
 }
 
-std::vector<std::string> recipe_names() {
-  std::vector<std::string> out;
-  for (const RecipeItem& recipe : recipe_items()) out.push_back(recipe.id());
-  return out;
-}
-
-INSTANTIATE_TEST_SUITE_P(Recipes, ParkingOf, ::testing::ValuesIn(recipe_names()), [](const auto& info) {
-  std::string name = info.param;
-  std::replace_if(
-      name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Recipes, ParkingOf, ::testing::ValuesIn(every_recipe()),
+                         [](const auto& one) { return test::fit_for_a_name(one.param); });
 
 }  // namespace
 }  // namespace locus::engine

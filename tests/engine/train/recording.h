@@ -8,6 +8,7 @@
 
 #include "engine/files/safetensors.h"
 #include "engine/run/run.h"
+#include "engine/train/recipe.h"
 #include "tests/engine/data/idx_fixture.h"
 
 namespace locus::engine {
@@ -40,6 +41,31 @@ inline Json small_configuration() {
               {"grad_clip", 5.0},
               {"validation_images", 100}}}}},
           {"seed", 7}};
+}
+
+// Mixing, an average that is reported, and batches in parts, all at once.
+inline Json mixing_configuration() {
+  Json out = small_configuration();
+  out["recipe"] = {{"id", "deit"},
+                   {"options",
+                    {{"epochs", 3},
+                     {"batch", 8},
+                     {"limit", 64},
+                     {"lr", 0.01},
+                     {"lr_scaling", "none"},
+                     {"warmup_epochs", 1.0},
+                     {"average_decay", 0.8},
+                     {"report", "ema"},
+                     {"accumulate", 2},
+                     {"log_every", 5},
+                     {"validation_images", 100}}}};
+  return out;
+}
+
+inline std::vector<std::string> every_recipe() {
+  std::vector<std::string> out;
+  for (const RecipeItem& recipe : recipe_items()) out.push_back(recipe.id());
+  return out;
 }
 
 // The rate rises to the end, far past where this model can follow: it learns, then falls apart. Its best

@@ -1,9 +1,6 @@
 // Whole trainings, of every recipe: once they have settled, their steps fetch no memory from the system.
-#include <algorithm>
-#include <cctype>
-
 #include "engine/base/memory.h"
-#include "engine/train/recipe.h"
+#include "tests/engine/support/names.h"
 #include "tests/engine/train/recording.h"
 
 namespace locus::engine {
@@ -40,18 +37,8 @@ TEST_P(SteadyTraining, FetchesNoMemoryOnceItHasSettled) {
   EXPECT_EQ(last.fetched, settled.fetched) << "of " << last.requests - settled.requests << " blocks";
 }
 
-std::vector<std::string> every_recipe() {
-  std::vector<std::string> out;
-  for (const RecipeItem& recipe : recipe_items()) out.push_back(recipe.id());
-  return out;
-}
-
-INSTANTIATE_TEST_SUITE_P(Recipes, SteadyTraining, ::testing::ValuesIn(every_recipe()), [](const auto& info) {
-  std::string name = info.param;
-  std::replace_if(
-      name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Recipes, SteadyTraining, ::testing::ValuesIn(every_recipe()),
+                         [](const auto& one) { return test::fit_for_a_name(one.param); });
 
 }  // namespace
 }  // namespace locus::engine
