@@ -4,8 +4,11 @@
 // within its round, and the median of the rounds is the result.
 //
 //   priors_bench [--tokens=49,196,1024] [--rounds=9] [--steps=1] [--batch=4] [--dim=192] [--depth=2]
-//   [--heads=3] [--threads=1] [--paths=all|auto]
+//   [--heads=3] [--threads=1] [--paths=all|auto] [--measure=time|memory]
 //                [--priors=violin,pape] [--cases=FILE] [--json=FILE]
+//
+// --measure=memory: instead of the time, the most bytes that tensors had in use at one time during a step, as the engine
+// runs it, each case alone in the process. It does not depend on what else the machine does.
 //
 // --cases names combinations: [{"label": "both", "priors": [{"id": "irpe", "options": {}}, {"id": "violin",
 // "options": {}}]}, ...].
@@ -34,7 +37,7 @@ constexpr const char* kReference = "none";
 struct Arguments {
   std::vector<std::int64_t> tokens = {49, 196, 1024};
   std::int64_t rounds = 9, steps = 1, batch = 4, dim = 256, depth = 2, heads = 4, threads = 1;
-  bool all_paths = true;
+  bool all_paths = true, memory = false;
   std::vector<std::string> priors;  // empty: every one
   std::string cases, json;
 };
@@ -73,6 +76,12 @@ class Case {
     for (std::int64_t i = 0; i < steps; ++i) step();
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
     return took.count() / static_cast<double>(steps);
+  }
+  // The most bytes of tensors in use at one time during a step: weights, moments and gradients included.
+  std::int64_t peak_of_a_step() {
+    release_tensor_memory();  // forgets the most of whatever ran before
+    step();
+    return tensor_memory().most_bytes;
   }
   // Whether attention went the way that was asked for.
   bool as_asked() const { return path_ == "auto" || model_->path() == path_; }
@@ -147,11 +156,33 @@ std::vector<std::unique_ptr<Case>> cases_of(const Arguments& a, std::int64_t sid
   return out;
 }
 
-// A row for each case; prints the table as it goes.
-Json measure(const Arguments& a, std::int64_t tokens) {
+std::int64_t side_of(std::int64_t tokens) {
   const auto side = static_cast<std::int64_t>(std::llround(std::sqrt(static_cast<double>(tokens))));
   if (side * side != tokens) throw std::invalid_argument("--tokens takes squares");
-  const auto cases = cases_of(a, side);
+  return side;
+}
+
+// A row for each subject: the peak of a step behind one that warms up, with nothing else alive.
+Json measure_memory(const Arguments& a, std::int64_t tokens) {
+  std::printf("\n%ld tokens, most bytes of a step, ratio to `none`, MiB\n", static_cast<long>(tokens));
+  Json rows = Json::array();
+  double reference = 0;
+  for (const auto& [label, priors] : subjects(a)) {
+    Case one(label, priors, "auto", a, side_of(tokens));
+    one.run(1);
+    const auto bytes = one.peak_of_a_step();
+    if (reference == 0) reference = static_cast<double>(bytes);
+    const double ratio = static_cast<double>(bytes) / reference;
+    std::printf("  %-44s %-13s %6.2f %10.1f\n", label.c_str(), one.taken().c_str(), ratio,
+                static_cast<double>(bytes) / (1 << 20));
+    rows.push_back({{"label", label}, {"tokens", tokens}, {"path", one.taken()}, {"bytes", bytes}, {"ratio", ratio}});
+  }
+  return rows;
+}
+
+// A row for each case; prints the table as it goes.
+Json measure(const Arguments& a, std::int64_t tokens) {
+  const auto cases = cases_of(a, side_of(tokens));
   for (std::int64_t round = 0; round < a.rounds; ++round) {
     double reference = 0;
     for (const auto& each : cases) {
@@ -205,6 +236,8 @@ Arguments parse(int count, char** values) {
       for (const std::string& each : split(value, ',')) a.tokens.push_back(std::stoll(each));
     } else if (key == "--paths" && (value == "all" || value == "auto")) {
       a.all_paths = value == "all";
+    } else if (key == "--measure" && (value == "time" || value == "memory")) {
+      a.memory = value == "memory";
     } else if (key == "--priors") {
       a.priors = split(value, ',');
       for (const std::string& id : a.priors) prior_item(id);
@@ -226,7 +259,7 @@ int main_of(const Arguments& a) {
               static_cast<long>(a.heads), static_cast<long>(a.batch));
   Json rows = Json::array();
   for (const std::int64_t tokens : a.tokens) {
-    for (Json& row : measure(a, tokens)) rows.push_back(std::move(row));
+    for (Json& row : a.memory ? measure_memory(a, tokens) : measure(a, tokens)) rows.push_back(std::move(row));
   }
   if (a.json.empty()) return 0;
   std::ofstream out(a.json);
@@ -240,6 +273,7 @@ int main_of(const Arguments& a) {
                 {"dim", a.dim},
                 {"depth", a.depth},
                 {"heads", a.heads}}},
+              {"measure", a.memory ? "memory" : "time"},
               {"rows", rows}}
              .dump(1)
       << "\n";
