@@ -36,6 +36,12 @@ std::vector<std::int64_t> listed(const Tensor& rows) {
   return {indexes.const_data_ptr<std::int64_t>(), indexes.const_data_ptr<std::int64_t>() + indexes.numel()};
 }
 
+// Part `part` of `parts`.
+BatchPlace part_of(const BatchPlace& place, std::int64_t part, std::int64_t parts) {
+  const std::int64_t begin = part * place.count / parts, end = (part + 1) * place.count / parts;
+  return {place.first + begin, end - begin, place.size};
+}
+
 // With a sampler, a batch that the samples can fill, and transforms for every size.
 TrainingSet completed(TrainingSet set, const RandomStreams& random) {
   if (!set.sampler) set.sampler = std::make_shared<TrainingOrder>(set.dataset, set.source->size(), set.limit, random);
@@ -61,6 +67,33 @@ TrainingLoader::TrainingLoader(TrainingSet set, const RandomStreams& random, at:
   for (const auto& [name, tensor] : *set_.source->resident()) resident_.emplace(name, tensor.to(device));
 }
 
+void TrainingLoader::take_part(std::int64_t part, std::int64_t parts) {
+  if (parts < 1 || part < 0 || part >= parts) throw std::invalid_argument("there is no such part of a batch");
+  part_ = part;
+  parts_ = parts;
+}
+
+std::string TrainingLoader::undivided(std::int64_t parts) {
+  const auto refusal = [&](const std::string& what, std::int64_t samples) {
+    return what + " of " + std::to_string(samples) + " samples cannot be divided among " + std::to_string(parts) +
+           " devices evenly";
+  };
+  if (set_.batch % parts != 0) return refusal("a batch", set_.batch) + "; choose a multiple of it for train.batch";
+  const std::string advice = "; set train.keep_last to false or choose other numbers of devices";
+  if (set_.rule.sizes.empty()) {
+    const std::int64_t rest = set_.rule.keep_last ? images() % set_.batch : 0;
+    return rest % parts == 0 ? "" : refusal("the last batch of an epoch,", rest) + advice;
+  }
+  if (set_.rule.keep_last) return "the last batch of an epoch, of a drawn size, cannot be divided evenly" + advice;
+  for (const std::int64_t side : set_.rule.sizes) {
+    const std::int64_t samples = set_.batch * set_.rule.size * set_.rule.size / (side * side);
+    if (samples % parts != 0 || samples > images())
+      return refusal("a batch of images of side " + std::to_string(side) + ",", samples) +
+             "; choose another train.batch";
+  }
+  return "";
+}
+
 void TrainingLoader::seek(SamplerPosition position) {
   if (position.epoch < 0 || position.batch < 0 || position.batch > batches_in(position.epoch)) {
     throw std::invalid_argument("sampler position outside the epoch");
@@ -72,6 +105,7 @@ void TrainingLoader::seek(SamplerPosition position) {
 
 Batch TrainingLoader::next() {
   if (position_.batch == batches_in(position_.epoch)) position_ = {position_.epoch + 1, 0};
+  if (parts_ > 1) first_sample_ = part_ * cuts_.at(position_).count / parts_;
   Batch out;
   if (!resident_.empty()) {
     out = gathered();
@@ -90,7 +124,7 @@ Batch TrainingLoader::gathered() {
     rows_ = set_.sampler->rows(position_.epoch).to(device_);
     rows_epoch_ = position_.epoch;
   }
-  const BatchPlace place = cuts_.at(position_);
+  const BatchPlace place = part_of(cuts_.at(position_), part_, parts_);
   const Tensor rows = rows_.slice(0, place.first, place.first + place.count);
   Batch out;
   for (const auto& [name, tensor] : resident_) out.emplace(name, tensor.index_select(0, rows));
@@ -100,8 +134,8 @@ Batch TrainingLoader::gathered() {
 std::unique_ptr<BatchStream> TrainingLoader::stream_from(SamplerPosition position) const {
   std::vector<std::shared_ptr<const Transforms>> by_size;
   for (const Transforms& one : set_.by_size) by_size.push_back(std::make_shared<const Transforms>(one));
-  BatchPlan plan = [order = set_.sampler, cuts = cuts_, by_size = std::move(by_size), position,
-                    rows = std::vector<std::int64_t>(), visits = std::vector<std::int64_t>(),
+  BatchPlan plan = [order = set_.sampler, cuts = cuts_, by_size = std::move(by_size), position, own = part_,
+                    parts = parts_, rows = std::vector<std::int64_t>(), visits = std::vector<std::int64_t>(),
                     epoch = std::int64_t{-1}]() mutable -> std::optional<PlannedBatch> {
     if (position.batch == cuts.count(position.epoch)) position = {position.epoch + 1, 0};
     if (epoch != position.epoch) {
@@ -109,7 +143,7 @@ std::unique_ptr<BatchStream> TrainingLoader::stream_from(SamplerPosition positio
       visits = listed(order->visits(position.epoch));
       epoch = position.epoch;
     }
-    const BatchPlace place = cuts.at(position);
+    const BatchPlace place = part_of(cuts.at(position), own, parts);
     ++position.batch;
     const auto part = [&](const std::vector<std::int64_t>& all) {
       const auto first = all.begin() + place.first;

@@ -27,6 +27,13 @@ class TrainingLoader {
   // std::invalid_argument unless there are transforms for each size of the rule.
   TrainingLoader(TrainingSet set, const RandomStreams& random, at::Device device, const Decoding& decoding = {});
 
+  // From now on batches are samples [part n / parts, (part + 1) n / parts) of their n. The parts must divide them all.
+  void take_part(std::int64_t part, std::int64_t parts);
+  // Why that cannot be, as a sentence; empty where it can.
+  std::string undivided(std::int64_t parts);
+  // Of the part that next() gave last: where it begins in its batch.
+  std::int64_t first_sample() const { return first_sample_; }
+
   // From now on images of bytes on the CPU are served as such, beside kByteValues.
   void leave_bytes() { bytes_ = true; }
 
@@ -62,6 +69,7 @@ class TrainingLoader {
   std::unique_ptr<BatchStream> stream_;  // stands at position_; null until the first batch after a seek
   double waited_ = 0;                    // of streams that are gone
   bool bytes_ = false;
+  std::int64_t part_ = 0, parts_ = 1, first_sample_ = 0;
   Tensor values_;  // of bytes, once some were served
 };
 

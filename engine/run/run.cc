@@ -11,6 +11,7 @@
 #include "engine/base/memory.h"
 #include "engine/catalog/catalog.h"
 #include "engine/data/dataset.h"
+#include "engine/distributed/place.h"
 #include "engine/plugin/load.h"
 #include "engine/stages/stages.h"
 
@@ -83,9 +84,32 @@ const char* name_of(Outcome outcome) {
   return "failed";
 }
 
+// Of a process that trains a model with others and does not speak for them: it lives, and stops when it is to.
+class PeerObserver : public StageObserver {
+ public:
+  explicit PeerObserver(StageObserver& daemon) : daemon_(daemon) {}
+  void started(const Json& environment, std::int64_t steps, std::int64_t resumed_step) override {
+    daemon_.started(environment, steps, resumed_step);
+  }
+  void point(const SeriesKey&, const Place&, double) override {}
+  void progress(std::int64_t step, std::int64_t steps, std::string_view phase) override {
+    daemon_.progress(step, steps, phase);
+  }
+  void checkpoint(std::int64_t, const std::filesystem::path&, bool) override {}
+  Wish wish() override { return daemon_.wish(); }
+  void say(const std::string&) override {}
+
+ private:
+  StageObserver& daemon_;
+};
+
 void run(const StageRequest& request, StageObserver& observer, StageReport& report) {
   const Json& configuration = request.configuration;
   const StageItem& stage = stage_item(configuration.at("kind").get<std::string>());
+  if (request.execution.gang.world > 1 && stage.id() != "train") {
+    throw std::invalid_argument("a stage of kind " + stage.id() + " runs on one device, and is given " +
+                                std::to_string(request.execution.gang.world));
+  }
   check_revisions(configuration);
   check_extensions(configuration);
   check_digest(configuration.at("dataset"),
@@ -150,7 +174,15 @@ bool tells_exhausted_memory(std::string_view text) {
 StageReport run_stage(const StageRequest& request, StageObserver& observer) {
   StageReport report;
   try {
-    run(request, observer, report);
+    if (request.execution.gang.rank > 0) {
+      PeerObserver peer(observer);
+      run(request, peer, report);
+      report.results.clear();  // rank 0 has the same
+    } else {
+      run(request, observer, report);
+    }
+  } catch (const PeerLostError& error) {
+    fail(report, "peer-lost", error.what());
   } catch (const StageAborted&) {
     throw;
   } catch (const DataError& error) {

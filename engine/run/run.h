@@ -17,7 +17,7 @@ struct StageRequest {
 
 struct StageReport {
   std::string outcome;        // succeeded, stopped, cancelled, parked or failed
-  std::string failure_class;  // out-of-memory, diverged, data or code; empty unless failed
+  std::string failure_class;  // out-of-memory, diverged, data, code or peer-lost; empty unless failed
   std::string reason;         // a sentence; empty unless failed
   std::vector<StageResult> results;
   std::vector<StageOutput> outputs;

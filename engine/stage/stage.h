@@ -6,6 +6,7 @@
 
 #include "engine/base/item.h"
 #include "engine/base/torch.h"
+#include "engine/distributed/place.h"
 
 namespace locus::engine {
 
@@ -25,6 +26,7 @@ struct Execution {
   // Whether files are on the medium before they are told of. Of no use to who copies them to where they are durable and
   // trusts no file but by its digest, as the worker daemon does.
   bool durable_files = true;
+  GangPlace gang;  // of this process, where several train the model; it must be of a stage that trains
   const std::filesystem::path& data_cache() const { return cache.empty() ? work : cache; }
 };
 

@@ -37,27 +37,36 @@ BackwardPass::BackwardPass(Precision precision, std::int64_t parts, at::Device d
   if (precision == Precision::kFloat16) scaler_.emplace();
 }
 
-StepLosses BackwardPass::run_part(Task& task, const Batch& batch, const ForwardContext& context, double share) const {
+StepLosses BackwardPass::run_part(Task& task, const Batch& batch, const ForwardContext& context, double share,
+                                  bool last) const {
   StepLosses losses;
   {
     const Autocast cast(precision_, device_);
     losses = task.train_step(batch, context);
   }
-  const double factor = share * (scaler_ ? scaler_->scale() : 1);
+  const double of_whole = reducer_ == nullptr ? share : share / reducer_->gang().world();
+  const double factor = of_whole * (scaler_ ? scaler_->scale() : 1);
+  if (reducer_ != nullptr && last) reducer_->begin();
   (factor == 1 ? losses.loss : losses.loss * factor).backward();
   losses.loss = losses.loss.detach();
   return losses;
 }
 
 StepLosses BackwardPass::run(Task& task, const Batch& batch, const ForwardContext& context) const {
-  if (parts_ == 1) return run_part(task, batch, context, 1);
+  StepLosses losses = parts_ == 1 ? run_part(task, batch, context, 1, /*last=*/true) : run_parts(task, batch, context);
+  if (reducer_ != nullptr) reducer_->finish();
+  return losses;
+}
+
+StepLosses BackwardPass::run_parts(Task& task, const Batch& batch, const ForwardContext& context) const {
   StepLosses sum;
+  std::int64_t left = parts_;
   ForwardContext here = context;
   const auto samples = static_cast<double>(samples_of(batch));
   for (const Batch& part : parts_of(batch, parts_)) {
     const std::int64_t size = part.begin()->second.size(0);
     const double share = static_cast<double>(size) / samples;
-    const StepLosses losses = run_part(task, part, here, share);
+    const StepLosses losses = run_part(task, part, here, share, /*last=*/--left == 0);
     here.first_sample += size;
     const bool first = !sum.loss.defined();
     sum.loss = first ? losses.loss * share : sum.loss + losses.loss * share;

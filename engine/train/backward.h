@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/base/precision.h"
+#include "engine/distributed/reducer.h"
 #include "engine/tasks/task.h"
 #include "engine/train/loss_scaler.h"
 #include "engine/train/optimizer.h"
@@ -18,6 +19,10 @@ class BackwardPass {
   // float16 brings a loss scaler. `parts`: forward and backward passes a step, whose gradients are added.
   BackwardPass(Precision precision, std::int64_t parts, at::Device device);
 
+  // From now on run() is given equal parts of batches, one by each process of the reducer's gang, and leaves the gradients of
+  // the whole; the losses it returns stay those of its part. The reducer, of the task's parameters, must outlive this.
+  void reduce_by(GradientReducer& reducer) { reducer_ = &reducer; }
+
   // Leaves in the task's parameters the gradients of the mean loss over the batch, times the scale where losses are
   // scaled. What is returned is detached.
   StepLosses run(Task& task, const Batch& batch, const ForwardContext& context) const;
@@ -30,12 +35,14 @@ class BackwardPass {
   void load(std::map<std::string, Tensor>& tensors);
 
  private:
-  StepLosses run_part(Task& task, const Batch& batch, const ForwardContext& context, double share) const;
+  StepLosses run_part(Task& task, const Batch& batch, const ForwardContext& context, double share, bool last) const;
+  StepLosses run_parts(Task& task, const Batch& batch, const ForwardContext& context) const;
 
   Precision precision_;
   std::int64_t parts_;
   at::Device device_;
   std::optional<LossScaler> scaler_;
+  GradientReducer* reducer_ = nullptr;  // null: it has whole batches
 };
 
 }  // namespace locus::engine

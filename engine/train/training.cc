@@ -64,6 +64,7 @@ Training::Training(StageContext& context)
   const bool plain = settings_.accumulate == 1 &&
                      std::all_of(hooks_.begin(), hooks_.end(), [](const auto& hook) { return hook->leaves_batches(); });
   if (plain && task_->takes_bytes()) loader_.leave_bytes();
+  if (context.execution.gang.world > 1) join();
   if (!context.resume.empty()) with_file_context(context.resume, [this] { resume(); });
 }
 
@@ -134,9 +135,9 @@ void Training::run() {
   // Whose checkpoint stands where it is to park has validated there already: in a process that was lost before it could
   // say so.
   if (step_ > 0 && step_ < steps_ && validation_due() && parks(best_.found() && best_.step() == step_)) return;
-  auto last_checkpoint = SteadyClock::now();
+  last_checkpoint_ = SteadyClock::now();
   while (step_ < steps_) {
-    const Wish wish = context_.observer.wish();
+    const Wish own = context_.observer.wish(), wish = gang_ ? agreed_ : own;
     if (wish == Wish::kCancel) {
       context_.outcome = Outcome::kCancelled;
       return;
@@ -157,12 +158,16 @@ void Training::run() {
     const bool best = validates && validate(last);
     narration_->reached(step_);
     if (!last && validates && parks(best)) return;
-    if (!last && (best || seconds_since(last_checkpoint) >= context_.execution.checkpoint_seconds)) {
+    if (!last && (best || (gang_ ? checkpoint_agreed_ : checkpoint_due()))) {
       save(best);
-      last_checkpoint = SteadyClock::now();
+      last_checkpoint_ = SteadyClock::now();
     }
   }
   finish();
+}
+
+bool Training::checkpoint_due() const {
+  return seconds_since(last_checkpoint_) >= context_.execution.checkpoint_seconds;
 }
 
 // Where sizes of batches are drawn, the schedule goes by an expected number of steps; those beyond it keep its last rate.
@@ -170,10 +175,9 @@ double Training::rate(std::int64_t step) const { return schedule_(std::min(step,
 
 void Training::step() {
   const auto start = SteadyClock::now();
-  const ForwardContext forward = context(true);
+  ForwardContext forward = context(true);
   const StepView view{forward, *task_, *optimizer_};
-  Batch batch = loader_.next();
-  for (const auto& hook : hooks_) hook->before_step(batch, view);
+  const Batch batch = next_batch(view, forward);
   const StepLosses losses = backward_.run(*task_, batch, forward);
   const bool finite = backward_.unscale(optimizer_->groups());
   for (const auto& hook : hooks_) hook->before_update(view);
@@ -195,10 +199,20 @@ void Training::step() {
   }
   // The whole loss goes last, unseen: it alone tells divergence for sure.
   row.push_back(losses.loss.to(at::kFloat));
-  note(at::stack(row));
+  note(gang_ ? shared(at::stack(row)) : at::stack(row));
   ++step_;
   ++window_timed_;
   window_seconds_ += seconds_since(start);
+}
+
+Batch Training::next_batch(const StepView& view, ForwardContext& forward) {
+  Batch batch = loader_.next();
+  for (const auto& hook : hooks_) hook->before_step(batch, view);
+  forward.first_sample = loader_.first_sample();
+  if (!takes_parts_) return batch;
+  Batch part = parts_of(batch, gang_->world()).at(static_cast<std::size_t>(gang_->rank()));
+  forward.first_sample = gang_->rank() * part.begin()->second.size(0);
+  return part;
 }
 
 // Rows kept one by one would take memory step by step until the window closes.
@@ -248,6 +262,8 @@ void Training::close_window() {
 void Training::save(bool best) {
   if (saved_ == step_) return;  // it has been handed over, the file is no longer ours
   saved_ = step_;
+  if (gang_) check_alike();
+  if (!leads()) return;
   TensorFile file;
   save_model(*task_, /*exported=*/false, file.tensors);
   optimizer_->save(file.tensors);
@@ -267,7 +283,7 @@ void Training::save(bool best) {
 bool Training::to_park() {
   const std::int64_t until = context_.observer.until_step();
   const bool there = until < 0 || (until > 0 && step_ >= until);
-  return there && context_.observer.wish() != Wish::kCancel;
+  return told(there && context_.observer.wish() != Wish::kCancel) != 0;
 }
 
 // Whether it has: where the stop point was raised while the checkpoint was written, training goes on.
@@ -282,6 +298,7 @@ bool Training::parks(bool best) {
 }
 
 void Training::finish() {
+  if (gang_) check_alike();
   const ReportedWeights reported(hooks_, *task_);
   TensorFile file;
   save_model(*task_, /*exported=*/true, file.tensors);
@@ -316,6 +333,7 @@ void Training::finish() {
 }
 
 void Training::write_model(const std::string& slot, const TensorFile& file, std::int64_t step) {
+  if (!leads()) return;
   const auto path = context_.execution.work / ("model-" + slot + ".safetensors");
   write_safetensors(path, file, context_.execution.durable_files);
   context_.outputs.push_back({slot, path, step});

@@ -2,8 +2,11 @@
 // learned the recipe's.
 #pragma once
 
+#include <chrono>
+
 #include "engine/data/dataset.h"
 #include "engine/data/loader.h"
+#include "engine/distributed/reducer.h"
 #include "engine/inputs/input.h"
 #include "engine/stage/stage.h"
 #include "engine/tasks/task.h"
@@ -17,21 +20,31 @@
 
 namespace locus::engine {
 
-// One training run. Its state is what a checkpoint holds: resuming continues bit for bit on the CPU. Not
-// thread-safe.
+// One training run. Its state is what a checkpoint holds: resuming continues bit for bit on the CPU. Where several processes
+// train one model (context.execution.gang), each has all of that state and does the same with it at the same steps; what they
+// are told from outside is what rank 0 is told, which alone writes files. Not thread-safe.
 class Training {
  public:
   // Opens the data, builds the model and, with context.resume, puts everything where the checkpoint left it.
   explicit Training(StageContext& context);
 
   // Until the horizon, a wish, or the first validation at or past the stop point. Fills the context's outcome, results and outputs. Throws DivergedError when
-  // a loss is not finite, DataError, or what torch throws.
+  // a loss is not finite, DataError, PeerLostError, or what torch throws.
   void run();
 
  private:
   InitContext init_context() const;
   void resume();
   void step();
+  Batch next_batch(const StepView& view, ForwardContext& forward);
+  void join();
+  void refuse_what_cannot_be_divided();
+  Tensor shared(const Tensor& row);
+  void check_alike();
+  std::int64_t told(std::int64_t value);
+  bool leads() const { return !gang_ || gang_->leads(); }
+  void evaluate_part(const EvaluationSet& set, std::int64_t first, std::int64_t end, Accumulator& sums);
+  std::vector<Score> scores_of(const Accumulator& sums) const;
   void note(const Tensor& row);
   Tensor noted() const;
   void close_window();
@@ -40,6 +53,7 @@ class Training {
   EvaluationSet validation_set() const;
   bool validate(bool last);  // whether the model is the best so far
   void score_others(const EvaluationSet& set);
+  bool checkpoint_due() const;
   void save(bool best = false);
   bool to_park();         // the observer wants no more than the steps done
   bool parks(bool best);  // behind a validation: with a checkpoint, if it is to
@@ -83,9 +97,16 @@ class Training {
   Tensor window_;
   std::int64_t window_rows_ = 0;
   std::vector<std::string> fields_;
+  std::chrono::steady_clock::time_point last_checkpoint_;
   double window_seconds_ = 0, seconds_ = 0;
   std::int64_t window_timed_ = 0;            // steps of the window that this process made
   std::vector<double> window_milliseconds_;  // mean of a step, window by window
+
+  std::unique_ptr<Gang> gang_;  // null: this process trains alone
+  std::unique_ptr<GradientReducer> reducer_;
+  bool takes_parts_ = false;        // of batches that each process has prepared whole
+  Wish agreed_ = Wish::kContinue;   // of all processes, since their last step
+  bool checkpoint_agreed_ = false;  // likewise
 };
 
 }  // namespace locus::engine

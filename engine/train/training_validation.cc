@@ -17,8 +17,7 @@ void Training::warm_up() {
   const Autocast cast(settings_.eval_precision, context_.device);
   const std::unique_ptr<Accumulator> unrecorded = task_->accumulator();
   task_->eval();
-  evaluate_range(*task_, set, 0, std::min<std::int64_t>(settings_.validation_images, set.source->size()),
-                 context_.device, context(false), *unrecorded, [](std::int64_t) { return true; });
+  evaluate_part(set, 0, std::min<std::int64_t>(settings_.validation_images, set.source->size()), *unrecorded);
   task_->train();
 }
 
@@ -39,30 +38,30 @@ bool Training::validate(bool last) {
   const std::int64_t some = settings_.validation_images > 0 ? std::min(settings_.validation_images, all) : all;
   const ReportedWeights reported(hooks_, *task_);
   const Autocast cast(settings_.eval_precision, context_.device);
-  const auto keep_on = [](std::int64_t) { return true; };
   const std::unique_ptr<Accumulator> accumulator = task_->accumulator();
-  const auto pass = [&](std::int64_t first, std::int64_t end) {
-    evaluate_range(*task_, set, first, end, context_.device, context(false), *accumulator, keep_on);
-  };
   task_->eval();
   context_.observer.progress(step_, steps_, "validate");
-  pass(0, some);
+  evaluate_part(set, 0, some, *accumulator);
   const Json labels = some == all ? Json::object() : Json{{"images", some}};
-  const std::vector<Score> scores = accumulator->scores();
+  const std::vector<Score> scores = scores_of(*accumulator);
   // Curves are of the whole; single classes are results.
   for (const Score& score : scores) {
     if (score.labels.empty()) point(score.metric, "validation", score.value, labels);
   }
   const bool best = best_.offer(scores, *task_, state_now());
+  std::vector<Score> of_all = scores;
   if (last) {
-    if (some < all) pass(some, all);
-    for (const Score& score : accumulator->scores()) {
+    if (some < all) {
+      evaluate_part(set, some, all, *accumulator);
+      of_all = scores_of(*accumulator);
+    }
+    for (const Score& score : of_all) {
       if (some < all && score.labels.empty()) point(score.metric, "validation", score.value);
       result(score.metric, "validation", "last", score.value, score.labels);
     }
     score_others(set);
   }
-  narration_->validated(last ? accumulator->scores() : scores);
+  narration_->validated(of_all);
   task_->train();
   return best;
 }
@@ -73,10 +72,10 @@ void Training::score_others(const EvaluationSet& set) {
     const std::string which = hook->exchange_others(*task_);
     if (which.empty()) continue;
     const std::unique_ptr<Accumulator> accumulator = task_->accumulator();
-    evaluate_range(*task_, set, 0, set.source->size(), context_.device, context(false), *accumulator,
-                   [](std::int64_t) { return true; });
+    evaluate_part(set, 0, set.source->size(), *accumulator);
     hook->exchange_others(*task_);
-    for (const Score& score : accumulator->scores())
+    const std::vector<Score> scores = scores_of(*accumulator);
+    for (const Score& score : scores)
       result(score.metric + "_" + which, "validation", "last", score.value, score.labels);
   }
 }

@@ -36,6 +36,15 @@ std::int64_t FakeStore::add_stage(const Json& script, std::map<std::string, std:
   return id;
 }
 
+std::int64_t FakeStore::add_gang(Json config, std::size_t devices) {
+  std::lock_guard lock(mutex);
+  const auto id = static_cast<std::int64_t>(stages.size()) + 1;
+  stages[id].config = config.dump();
+  stages[id].devices = devices;
+  changed.notify_all();
+  return id;
+}
+
 std::int64_t FakeStore::add_stage_until(const Json& script, std::int64_t until_step) {
   std::lock_guard lock(mutex);
   const auto id = static_cast<std::int64_t>(stages.size()) + 1;
@@ -99,6 +108,7 @@ class FakeServer::Workers final : public v1::WorkerService::Service {
       for (auto& [id, stage] : store_.stages) {
         if (stage.state != "queued") continue;
         if (stage.exclusive && static_cast<std::size_t>(request->free_slots_size()) < store_.slots) continue;
+        if (static_cast<std::size_t>(request->free_slots_size()) < stage.devices) continue;
         stage.state = "running";
         stage.session = request->session();
         ++stage.attempt;
@@ -108,7 +118,7 @@ class FakeServer::Workers final : public v1::WorkerService::Service {
         grant->set_attempt(stage.attempt);
         grant->set_kind("train");
         grant->set_config_json(stage.config);
-        grant->add_slots(request->free_slots(0));
+        for (std::size_t i = 0; i < stage.devices; ++i) grant->add_slots(request->free_slots(static_cast<int>(i)));
         grant->mutable_inputs()->insert(stage.inputs.begin(), stage.inputs.end());
         grant->set_resume_sha256(stage.checkpoint);
         grant->set_resume_step(stage.checkpoint_step);

@@ -46,7 +46,8 @@ struct FakeStage {
   std::int64_t checkpoint_step = 0;
   std::string checkpoint;
   std::map<std::int64_t, FakeAttempt> attempts;
-  bool exclusive = false;  // granted to a request that names every slot
+  std::size_t devices = 1;  // granted together, to a request that names as many slots
+  bool exclusive = false;   // granted to a request that names every slot
 };
 
 // What a disk would keep. Use under `mutex`; notify `changed` after changes.
@@ -74,6 +75,7 @@ struct FakeStore {
 
   std::int64_t add_stage(const Json& script, std::map<std::string, std::string> inputs = {},
                          std::int64_t limit_seconds = 0, bool exclusive = false);
+  std::int64_t add_gang(Json config, std::size_t devices);  // a whole stage configuration
   // Waits until `ready` holds; false after a minute.
   bool wait(const std::function<bool()>& ready);
   bool wait_state(std::int64_t stage, const std::string& state) {

@@ -5,7 +5,8 @@
 //          "read": [paths], which the environment says what became of,
 //          "hand_over": path, of a checkpoint sent at the end,
 //          "lose_parked": true, for parking without a checkpoint,
-//          "at": {"<step>": {"do": "<action>", "attempt": k or absent, ...}}}
+//          "at": {"<step>": {"do": "<action>", "attempt": k or absent, "rank": r or absent, ...}}}
+// A rank above 0 tells of its life and its end alone.
 // Actions, before the step is reported: "signal" (number), "exit" (status), "hang", "hang-hard" (ignores
 // SIGTERM), "gate" (path of a FIFO: waits until someone has opened and closed it for writing), "await-wish",
 // "await-until" (step: waits until that is its stop point),
@@ -67,6 +68,7 @@ class Trainer {
     const char* script = std::getenv("FAKE_TRAINER_SCRIPT");  // for stages that bring none
     script_ = start.at("stage").contains("script") ? start.at("stage").at("script") : Json::parse(script ? script : "");
     work_ = start.at("execution").at("work").get<std::string>();
+    rank_ = start.at("execution").value("/gang/rank"_json_pointer, 0);
     wish_.clear();
     until_ = start.value("until", std::int64_t{0});
     step_ = 0;
@@ -78,6 +80,7 @@ class Trainer {
                         {"threads", threads ? threads : ""},
                         {"inputs", start.at("inputs")},
                         {"pid", ::getpid()}};
+    if (start.at("execution").contains("gang")) environment["gang"] = start.at("execution").at("gang");
     for (const Json& path : script_.value("read", Json::array())) environment["read"].push_back(read_error(path));
     send({{"type", "started"}, {"environment", environment}, {"steps", steps}, {"resumed_step", resumed}});
     while (step_ < steps) {
@@ -94,6 +97,10 @@ class Trainer {
     }
     if (script_.contains("hand_over")) {
       send({{"type", "checkpoint"}, {"step", step_}, {"path", script_.at("hand_over")}, {"bytes", 1}, {"best", false}});
+    }
+    if (rank_ > 0) {
+      const Json none = Json::array();
+      return send({{"type", "done"}, {"outcome", "succeeded"}, {"results", none}, {"outputs", none}});
     }
     const std::string path = checkpoint_file();
     Json key = {{"metric", "top1"}, {"split", "test"}, {"labels", Json::object()}};
@@ -116,11 +123,13 @@ class Trainer {
 
   void report() {
     const double step = static_cast<double>(step_);
+    const Json progress = {{"type", "progress"}, {"step", step_}, {"steps", script_.at("steps")}, {"phase", "train"}};
+    if (rank_ > 0) return send(progress);
     send({{"type", "points"},
           {"series", Json::array({{{"metric", "loss"}, {"split", "train"}, {"labels", Json::object()}}})},
           {"rows",
            Json::array({Json::array({0, step_, step / 10, step_ * 32, 1, step_ == 3 ? Json("NaN") : Json(step)})})}});
-    send({{"type", "progress"}, {"step", step_}, {"steps", script_.at("steps")}, {"phase", "train"}});
+    send(progress);
     for (const Json& at : script_.value("checkpoint_at", Json::array())) {
       if (at == step_) send_checkpoint();
     }
@@ -183,6 +192,7 @@ class Trainer {
     if (found == actions.end()) return true;
     const std::string number = attempt_.substr(attempt_.find('/') + 1);
     if (found->contains("attempt") && found->at("attempt").dump() != number) return true;
+    if (found->contains("rank") && found->at("rank") != rank_) return true;
     const std::string what = found->at("do").get<std::string>();
     if (what == "print") std::printf("%s\n", found->at("text").get<std::string>().c_str()), std::fflush(stdout);
     if (what == "signal") {
@@ -241,6 +251,7 @@ class Trainer {
   std::string attempt_, work_, wish_;
   Json script_;
   std::int64_t step_ = 0, until_ = 0;
+  int rank_ = 0;
 };
 
 }  // namespace

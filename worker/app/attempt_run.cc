@@ -19,7 +19,8 @@ using namespace std::chrono_literals;
 
 constexpr int kFullRetryMilliseconds = 50;  // the outbox was full: see whether something was acknowledged
 constexpr int kIdleMilliseconds = 1000;
-constexpr auto kLastWords = 2s;  // between the end of the socket and that of the process
+constexpr Microseconds kCauseWait = 5'000'000;  // between what trainers see of a lost one and what its process shows
+constexpr auto kLastWords = 2s;                 // between the end of the socket and that of the process
 
 Microseconds now() { return system_clock().steady(); }
 
@@ -65,6 +66,7 @@ bool AttemptRun::run(const Json& start) {
     until_told_ = start.value("until", kToTheEnd);
     work_ = start.at("execution").at("work").get<std::string>();
     tell(start);
+    if (peers_ != nullptr) peers_->start(start);
     while (step()) {
     }
   } catch (const std::exception& error) {
@@ -96,11 +98,12 @@ bool AttemptRun::step() {
   // While points wait for room nothing more is read: the trainer blocks on its socket, which is how training
   // pauses.
   const bool full = !points_.empty();
-  pollfd fds[] = {{socket_open_ && !full ? trainer_.socket() : -1, POLLIN, 0},
-                  {trainer_.output(), POLLIN, 0},
-                  {full ? -1 : trainer_.process(), POLLIN, 0},
-                  {wakeup_.fd(), POLLIN, 0}};
-  ::poll(fds, std::size(fds), full ? kFullRetryMilliseconds : poll_milliseconds());
+  std::vector<pollfd> fds = {{socket_open_ && !full ? trainer_.socket() : -1, POLLIN, 0},
+                             {trainer_.output(), POLLIN, 0},
+                             {full ? -1 : trainer_.process(), POLLIN, 0},
+                             {wakeup_.fd(), POLLIN, 0}};
+  if (peers_ != nullptr) peers_->add_to(fds);
+  ::poll(fds.data(), fds.size(), full ? kFullRetryMilliseconds : poll_milliseconds());
   if (fds[3].revents) wakeup_.clear();
   if (fds[1].revents) forward_output();
   obey(wishes_());
@@ -111,6 +114,7 @@ bool AttemptRun::step() {
   } else if (points_.empty()) {
     take_frames();  // those decoded already, when room was made
   }
+  if (peers_ != nullptr && !ended_) watch_peers();
   if (ended_) return false;
   const bool process_ended = fds[2].revents && !fds[0].revents;  // nothing left to read
   if ((!socket_open_ || process_ended) && points_.empty()) {
@@ -125,6 +129,7 @@ int AttemptRun::poll_milliseconds() const {
   Microseconds next = watchdog_.deadline();
   if (kill_at_ > 0) next = std::min(kill_at_, next);
   if (time_.end > 0 && ending_ == Ending::kNone) next = std::min(time_.end, next);
+  if (cause_by_ > 0) next = std::min(cause_by_, next);
   return static_cast<int>(std::clamp<Microseconds>((next - now()) / 1000 + 1, 0, kIdleMilliseconds));
 }
 
@@ -219,10 +224,32 @@ void AttemptRun::take_frame(const Json& frame) {
     if (!kept.ok()) log_error("a checkpoint of attempt {} is lost: {}", name_, std::string(kept.message()));
     note("checkpoint at step " + std::to_string(integer_of(frame.at("step"))) +
          (kept.ok() ? "" : " is lost: " + std::string(kept.message())));
+  } else if (peers_ != nullptr && type == "failed" && frame.value("class", "") == kPeerLost) {
+    lost_ = frame.value("reason", "");  // whoever was lost shows why
+    if (cause_by_ == 0) cause_by_ = now() + kCauseWait;
   } else if (type == "done" || type == "failed") {
     end_frame_ = frame;
     flush_points();
   }
+}
+
+// What ended one of several trainers ends the attempt, and is told as its end: the others only saw it go.
+void AttemptRun::watch_peers() {
+  if (end_frame_) return;
+  peers_->listen();
+  if (peers_->lost_others() && cause_by_ == 0) cause_by_ = now() + kCauseWait;
+  std::optional<v1::CompleteAttemptRequest> outcome = peers_->cause();
+  if (!outcome && cause_by_ > 0 && now() >= cause_by_)
+    outcome =
+        failed_outcome(to_string(FailureClass::kHung), "a trainer was silent toward the others for too long: " + lost_);
+  if (!outcome) return;
+  ended_ = true;
+  trainer_.signal(SIGKILL);
+  trainer_.wait_end(0ms);
+  if (ending_ == Ending::kCancelling) return;
+  outcome->set_environment_json(environment_);
+  log_warning("attempt {}: {}", name_, outcome->reason());
+  finish(*std::move(outcome));
 }
 
 // We hand over what it names, and could be made to hand over files that it cannot read itself.

@@ -10,6 +10,7 @@
 
 #include "core/search/rows.h"
 #include "worker/app/frames.h"
+#include "worker/app/peers.h"
 #include "worker/app/trainer_process.h"
 #include "worker/app/watchdog.h"
 #include "worker/link/link.h"
@@ -55,6 +56,10 @@ class AttemptRun {
              TimeLimit time, std::function<RunWishes()> wishes,
              std::function<void(v1::CompleteAttemptRequest&)> judge = {});
 
+  // The attempt is that of these, too, each given its start frame as run() begins; the trainer is that of rank 0. When one of
+  // them ends before its time, so does the attempt. They must outlive this.
+  void join(Peers& peers) { peers_ = &peers; }
+
   // Sends the frame and carries the attempt to its end; the outcome goes to the link. True: the trainer waits
   // for the next start. False: it is gone or not to be trusted, and must be replaced.
   bool run(const Json& start);
@@ -78,6 +83,7 @@ class AttemptRun {
   void flush_points();
   void finish_outcome();
   void trainer_gone();
+  void watch_peers();
   int poll_milliseconds() const;
 
   Link& link_;
@@ -96,7 +102,11 @@ class AttemptRun {
   std::deque<v1::PointColumns> points_;  // not yet taken by the outbox: while any waits, nothing more is read
   std::optional<Json> end_frame_;        // done or failed; its points go first
   bool socket_open_ = true, ended_ = false, reusable_ = false, data_fault_ = false;
-  bool saved_ = false;        // a checkpoint since the time was up
+  bool saved_ = false;      // a checkpoint since the time was up
+  Peers* peers_ = nullptr;  // null: it has one device
+  Microseconds cause_by_ =
+      0;                      // trainers lost one another: when what ended one of them must have shown; 0: they did not
+  std::string lost_;          // what the trainer of rank 0 said of it
   bool overdue_ = false;      // we ended the trainer because its time was up
   std::string medium_error_;  // the outbox failed
   std::string environment_ = "{}";

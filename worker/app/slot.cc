@@ -25,6 +25,23 @@ std::string first_weights(const v1::StageGrant& grant) {
   return configuration.value("/init/options/sha256"_json_pointer, "");
 }
 
+// The slots that an attempt has been granted beside the one that runs it.
+std::vector<int> other_slots(const Attempt& attempt) {
+  const auto& all = attempt.grant().slots();
+  return all.empty() ? std::vector<int>() : std::vector<int>(all.begin() + 1, all.end());
+}
+
+// Trainers that exchange tensors need sockets of the network.
+TrainerSetup with_sockets(TrainerSetup setup) {
+  if (!setup.isolation) return setup;
+  setup.isolation = [rules_of = std::move(setup.isolation)] {
+    IsolationRules rules = rules_of();
+    rules.sockets = ChildSockets::kNetwork;
+    return rules;
+  };
+  return setup;
+}
+
 }  // namespace
 
 Slot::Slot(SlotSetup setup, Link& link, Packing& packing, LoadMemory& loads,
@@ -128,8 +145,11 @@ void Slot::run() {
     attempt_.reset();
     const bool rests = packing_.withdrawn(setup_.index);
     packing_.ended(setup_.index);
+    std::vector<int> free = other_slots(*attempt);
+    for (const int slot : free) packing_.ended(slot);
     if (draining_) break;
-    if (!rests) link_.offer({setup_.index});
+    if (!rests) free.push_back(setup_.index);
+    if (!free.empty()) link_.offer(free);
     lock.unlock();
     if (rests) retire_trainer();  // what it keeps of the GPU's memory is for the others
   }
@@ -156,11 +176,13 @@ void Slot::run_attempt(const std::shared_ptr<Attempt>& attempt) {
   const auto start = prepare(*attempt, pins);
   absl::Status status = start.status();
   // A stage that runs alone has a process of its own, too: what ran in it before would tell in its figures.
-  const bool alone = status.ok() && start->at("stage").value("exclusive", false);
+  const std::vector<int> others = other_slots(*attempt);
+  const bool alone = !others.empty() || (status.ok() && start->at("stage").value("exclusive", false));
   const std::string load = status.ok() ? load_of(start->at("stage")) : "";
   if (!begin_in_turn(*attempt, load)) return attempt->discarded() ? void() : finish_stopped(*attempt);
+  for (const int slot : others) packing_.begun(slot, loads_.needed(load));
   if (alone) retire_trainer();
-  if (status.ok()) status = ensure_trainer();
+  if (status.ok()) status = others.empty() ? ensure_trainer() : gather(static_cast<int>(others.size()) + 1);
   if (!status.ok()) link_.append_log(*attempt, "[worker] " + std::string(status.message()) + "\n");
   if (!status.ok()) {
     if (attempt->discarded()) return;
@@ -197,10 +219,13 @@ void Slot::carry(Attempt& attempt, const Json& start, const std::string& load) {
   };
   AttemptRun run(
       link_, attempt, *trainer_, wakeup_, setup_.limits, time, [this] { return wishes(); }, judge);
+  if (peers_) run.join(*peers_);
   note_trainer(trainer_->pid());
   const bool reusable = run.run(start);
   note_trainer(0);
   if (!reusable) trainer_.reset();
+  if (reusable && peers_) peers_->dismiss();
+  peers_.reset();
   if (run.end_frame()) loads_.learn(start.at("stage"), *run.end_frame());
   if (!run.met_data_fault()) return;
   retire_trainer();  // it holds what it has read of the dataset
@@ -240,7 +265,8 @@ absl::StatusOr<Json> Slot::prepare(Attempt& attempt, std::vector<ArtifactCache::
   fs::create_directories(execution.work, made);
   if (made) return file_error("create", execution.work, made.value());
   try {
-    return start_frame(attempt, inputs, resume, wishes().until_step, execution);
+    const Json start = start_frame(attempt, inputs, resume, wishes().until_step, execution);
+    return grant.slots_size() > 1 ? gang_frame(start, 0, grant.slots_size()) : start;
   } catch (const Json::exception& error) {
     return make_error(absl::StatusCode::kInternal, ErrorReason::kInvariantBroken,
                       "the stage configuration granted is not JSON: " + std::string(error.what()));
@@ -254,29 +280,47 @@ absl::Status Slot::ensure_trainer() {
     if (::poll(&exited, 1, 0) == 0) return absl::OkStatus();
     trainer_.reset();  // it went while idle: of no consequence
   }
-  LOCUS_ASSIGN_OR_RETURN(trainer_, TrainerProcess::start(setup_.trainer));
-  absl::Status status = await_hello();
-  if (!status.ok()) trainer_.reset();
-  return status;
+  LOCUS_ASSIGN_OR_RETURN(trainer_, start_trainer(setup_.trainer));
+  return absl::OkStatus();
 }
 
-absl::Status Slot::await_hello() {
+// A trainer for each of `world` ranks. What any of them writes is in the folders of this slot.
+absl::Status Slot::gather(int world) {
+  const TrainerSetup setup = with_sockets(setup_.trainer);
+  LOCUS_ASSIGN_OR_RETURN(auto first, start_trainer(setup));
+  std::vector<std::unique_ptr<TrainerProcess>> others;
+  for (int rank = 1; rank < world; ++rank) {
+    LOCUS_ASSIGN_OR_RETURN(auto other, start_trainer(setup));
+    others.push_back(std::move(other));
+  }
+  trainer_ = std::move(first);
+  peers_ = std::make_unique<Peers>(std::move(others));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<TrainerProcess>> Slot::start_trainer(const TrainerSetup& trainer) {
+  LOCUS_ASSIGN_OR_RETURN(auto started, TrainerProcess::start(trainer));
+  LOCUS_RETURN_IF_ERROR(await_hello(*started));
+  return started;
+}
+
+absl::Status Slot::await_hello(TrainerProcess& trainer) {
   const Microseconds end = system_clock().steady() + setup_.limits.start_silence;
   std::optional<Json> hello;
   try {
     bool open = true;
     while (!hello && open && system_clock().steady() < end && !overdue()) {
-      pollfd fds[] = {{trainer_->socket(), POLLIN, 0}, {trainer_->output(), POLLIN, 0}};
+      pollfd fds[] = {{trainer.socket(), POLLIN, 0}, {trainer.output(), POLLIN, 0}};
       ::poll(fds, 2, 1000);
-      trainer_->read_output();
-      open = trainer_->receive();
-      hello = trainer_->next_frame();
+      trainer.read_output();
+      open = trainer.receive();
+      hello = trainer.next_frame();
     }
   } catch (const FrameError& error) {
     log_error("the trainer's first words: {}", error.what());
   }
   if (!hello) {
-    const TrainerEnd gone = trainer_->wait_end(kShutdownWait);
+    const TrainerEnd gone = trainer.wait_end(kShutdownWait);
     return make_error(absl::StatusCode::kUnavailable, ErrorReason::kInvariantBroken,
                       "the trainer " + setup_.trainer.executable + " did not say hello: " + gone.reason, "",
                       {{"trainer", setup_.trainer.executable}});

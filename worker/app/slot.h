@@ -1,4 +1,5 @@
-// One device slot: a thread that runs one attempt after another, in a trainer child it keeps between them.
+// One device slot: a thread that runs one attempt after another, in a trainer child it keeps between them. An attempt that is
+// granted several slots is run by the first of them, in a fresh trainer for each; the others have nothing to do meanwhile.
 #pragma once
 
 #include <functional>
@@ -12,6 +13,7 @@
 #include "worker/app/frames.h"
 #include "worker/app/load_memory.h"
 #include "worker/app/packing.h"
+#include "worker/app/peers.h"
 #include "worker/app/trainer_process.h"
 #include "worker/link/link.h"
 
@@ -57,7 +59,9 @@ class Slot {
   bool begin_in_turn(Attempt& attempt, const std::string& load);  // false: it has been told to end before
   void carry(Attempt& attempt, const Json& start, const std::string& load);
   absl::Status ensure_trainer();
-  absl::Status await_hello();
+  absl::Status gather(int world);
+  absl::StatusOr<std::unique_ptr<TrainerProcess>> start_trainer(const TrainerSetup& trainer);
+  absl::Status await_hello(TrainerProcess& trainer);
   std::filesystem::path files_of(const Attempt& attempt) const;  // for the trainer
   absl::StatusOr<Json> prepare(Attempt& attempt, std::vector<ArtifactCache::Pin>& pins);
   RunWishes wishes();
@@ -71,6 +75,7 @@ class Slot {
   const std::function<void(const absl::Status&)> unusable_;
   Wakeup wakeup_;
   std::unique_ptr<TrainerProcess> trainer_;  // of the slot's thread
+  std::unique_ptr<Peers> peers_;             // likewise; null unless an attempt on several devices runs
   std::mutex mutex_;
   std::condition_variable changed_;
   std::shared_ptr<Attempt> attempt_;

@@ -16,6 +16,17 @@ namespace locus {
 using namespace engine;
 namespace {
 
+GangPlace parse_gang(const Json& frame) {
+  const Json& gang = frame.at("execution").at("gang");
+  GangPlace out;
+  out.rank = gang.at("rank");
+  out.world = gang.at("world");
+  out.rendezvous = gang.at("rendezvous").get<std::string>();
+  out.token = frame.at("attempt").get<std::string>();
+  out.timeout_seconds = gang.value("timeout_seconds", out.timeout_seconds);
+  return out;
+}
+
 // Throws Json::exception or std::invalid_argument on a frame that breaks the format.
 StageRequest parse_start(const Json& frame) {
   StageRequest request;
@@ -36,6 +47,7 @@ StageRequest parse_start(const Json& frame) {
   out.cache = data_cache_folder();
   out.checkpoint_seconds = execution.value("checkpoint_seconds", out.checkpoint_seconds);
   out.path = execution.value("path", out.path);
+  if (execution.contains("gang")) out.gang = parse_gang(frame);
   out.durable_files = false;  // the daemon uploads them; until then an attempt that loses them is made again
   return request;
 }

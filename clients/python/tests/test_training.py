@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from conftest import Process, Service
 import locus
 from locus import training
 from locus.training.canonical import canonical
+from locus.training.channel import Channel
 from locus.training.options import declared_options, filled
 
 HERE = Path(__file__).parent
@@ -123,6 +125,22 @@ def test_a_script_says_what_it_has(tmp_path: Path) -> None:
     assert all(item["origin"]["by"] == "training" for item in said["items"])
     devices = json.loads(subprocess.run([program, "devices"], check=True, capture_output=True, text=True).stdout)
     assert devices["cpu"] and os.path.dirname(program) in devices["libraries"]
+
+
+def test_it_refuses_to_be_one_of_several(tmp_path: Path) -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs, subprocess.Popen(
+        [script(tmp_path / "own"), "run", "--fd", str(theirs.fileno())], pass_fds=[theirs.fileno()]
+    ):
+        theirs.close()
+        channel = Channel(ours.fileno())
+        assert channel.receive()["type"] == "hello"
+        stage = {"kind": "train", "seed": 1}
+        execution = {"device": "cpu", "work": str(tmp_path / "work"), "gang": {"rank": 0, "world": 2}}
+        channel.send({"type": "start", "attempt": "1/1", "stage": stage, "execution": execution})
+        answer = channel.receive()
+        assert answer["type"] == "failed" and "trains on one device, and is given 2" in answer["reason"]
+        channel.send({"type": "shutdown"})
 
 
 def test_it_is_planned_trained_compared_and_resumed_like_any_other(quiet: Service, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@
 
 #include "engine/tasks/conditions.h"
 #include "engine/tasks/losses.h"
+#include "engine/tasks/parts.h"
 #include "engine/tasks/readout.h"
 #include "engine/tasks/task.h"
 
@@ -15,7 +16,7 @@ constexpr const char *kBinary = "binary-cross-entropy", *kUniform = "uniform";
 constexpr std::int64_t kDistillation = 1;        // the place of the distillation token, behind the class token
 constexpr std::int64_t kTop = 5, kTopFrom = 20;  // of fewer classes the best five say little
 
-class ClassificationScores : public Accumulator {
+class ClassificationScores : public Accumulator, public SummedScores {
  public:
   void add(const Tensor& logits, const Tensor& labels) {
     const Tensor right = logits.argmax(1).eq(labels).sum();
@@ -38,12 +39,31 @@ class ClassificationScores : public Accumulator {
     return out;
   }
 
+  // Images, then right ones, loss, and near ones with whether these are counted.
+  Tensor totals() const override {
+    const Tensor out = at::zeros({5}, at::kDouble);
+    out[0] = count_;
+    if (right_.defined()) out[1].copy_(right_);
+    if (loss_.defined()) out[2].copy_(loss_);
+    if (near_.defined()) out[3].copy_(near_);
+    out[4] = near_.defined() ? 1 : 0;
+    return out;
+  }
+
+  void load_totals(const Tensor& totals) override {
+    const double* sums = totals.const_data_ptr<double>();
+    count_ = std::llround(sums[0]);
+    right_ = at::scalar_tensor(std::llround(sums[1]), at::kLong);
+    loss_ = at::scalar_tensor(sums[2], at::kDouble);
+    near_ = sums[4] > 0 ? at::scalar_tensor(std::llround(sums[3]), at::kLong) : Tensor();
+  }
+
  private:
   Tensor right_, loss_, near_;
   std::int64_t count_ = 0;
 };
 
-class Classification : public Task {
+class Classification : public Task, public DividesBatches {
  public:
   Classification(const TaskContext& context, const Options& options)
       : channels_(context.dataset_facts.at("channels")),

@@ -3,6 +3,7 @@
 #include "engine/tasks/dense.h"
 #include "engine/tasks/dense_losses.h"
 #include "engine/tasks/dense_scores.h"
+#include "engine/tasks/parts.h"
 
 namespace locus::engine::tasks {
 namespace {
@@ -47,7 +48,7 @@ class DepthSums final : public Accumulator {
   std::vector<Tensor> losses_;  // and whether the image has a known pixel
 };
 
-class Depth final : public DenseTask {
+class Depth final : public DenseTask, public DividesBatches {
  public:
   Depth(const TaskContext& context, const Options& options)
       : DenseTask(context, kDepth, 1),
@@ -68,6 +69,10 @@ class Depth final : public DenseTask {
     out.add(loss, {{"loss", loss}});
     add_prior_losses(seen, context, out);
     return out;
+  }
+
+  std::string undivided() const override {
+    return "the loss is a mean over the pixels of a batch whose depth is known, which its parts do not have alike";
   }
 
   std::unique_ptr<Accumulator> accumulator() const override { return std::make_unique<DepthSums>(most_); }

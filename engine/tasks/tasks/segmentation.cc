@@ -5,6 +5,7 @@
 #include "engine/tasks/dense.h"
 #include "engine/tasks/dense_losses.h"
 #include "engine/tasks/dense_scores.h"
+#include "engine/tasks/parts.h"
 
 namespace locus::engine::tasks {
 namespace {
@@ -17,10 +18,10 @@ std::vector<std::string> class_names(const Json& facts) {
   return names.is_array() ? names.get<std::vector<std::string>>() : std::vector<std::string>{};
 }
 
-class SegmentationScores final : public Accumulator {
+class SegmentationScores final : public Accumulator, public SummedScores {
  public:
   SegmentationScores(std::int64_t classes, std::vector<std::string> names)
-      : matrix_(classes), names_(std::move(names)) {}
+      : classes_(classes), matrix_(classes), names_(std::move(names)) {}
 
   std::vector<Score> scores() const override {
     std::vector<Score> out = segmentation_scores(matrix_.counts(), names_);
@@ -43,13 +44,29 @@ class SegmentationScores final : public Accumulator {
     labeled_ = labeled_.defined() ? labeled_ + counts.sum() : counts.sum();
   }
 
+  // The matrix, then labeled pixels and loss.
+  Tensor totals() const override {
+    const Tensor rest = at::zeros({2}, at::kDouble);
+    if (labeled_.defined()) rest[0].copy_(labeled_);
+    if (loss_.defined()) rest[1].copy_(loss_);
+    return at::cat({matrix_.counts().flatten().to(at::kDouble), rest});
+  }
+
+  void load_totals(const Tensor& totals) override {
+    const std::int64_t cells = totals.numel() - 2;
+    matrix_.load(totals.slice(0, 0, cells).round().to(at::kLong).view({classes_, classes_ + 1}));
+    labeled_ = totals[cells].round().to(at::kLong);
+    loss_ = totals[cells + 1].clone();
+  }
+
  private:
+  std::int64_t classes_;
   ConfusionMatrix matrix_;
   std::vector<std::string> names_;
   Tensor loss_, labeled_;
 };
 
-class Segmentation final : public DenseTask {
+class Segmentation final : public DenseTask, public DividesBatches {
  public:
   Segmentation(const TaskContext& context, const Options& options)
       : DenseTask(context, kMask, context.dataset_facts.at("classes").get<std::int64_t>()),
@@ -75,6 +92,12 @@ class Segmentation final : public DenseTask {
     }
     add_prior_losses(seen, context, out);
     return out;
+  }
+
+  std::string undivided() const override {
+    return average_ == PixelAverage::kAll ? ""
+                                          : "the loss is a mean over the labeled pixels of a batch, which its parts do "
+                                            "not have alike; set task.average to all";
   }
 
   std::unique_ptr<Accumulator> accumulator() const override {

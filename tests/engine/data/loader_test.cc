@@ -56,6 +56,30 @@ TEST_P(Order, ShowsEveryImageOnceAnEpochAndShufflesAgain) {
   }
 }
 
+TEST_P(Order, IsThatOfTheWholeWhereBatchesAreDivided) {
+  auto whole = loader(1, 6, 0);
+  std::vector<TrainingLoader> parts;
+  for (std::int64_t part = 0; part < 3; ++part) {
+    parts.push_back(loader(1, 6, 0));
+    parts.back().take_part(part, 3);
+  }
+  for (int step = 0; step < 7; ++step) {
+    const Batch batch = whole.next();
+    for (std::int64_t part = 0; part < 3; ++part) {
+      TrainingLoader& own = parts[static_cast<std::size_t>(part)];
+      const Batch found = own.next();
+      EXPECT_EQ(own.first_sample(), 2 * part);
+      for (const auto& [name, tensor] : batch)
+        EXPECT_TRUE(found.at(name).equal(tensor.slice(0, 2 * part, 2 * part + 2))) << name << " at step " << step;
+      EXPECT_EQ(own.position().batch, whole.position().batch);
+      EXPECT_EQ(own.images_before(), whole.images_before());
+    }
+  }
+  EXPECT_EQ(whole.undivided(3), "");
+  EXPECT_THAT(whole.undivided(4), testing::HasSubstr("a batch of 6 samples cannot be divided among 4 devices evenly"));
+  EXPECT_THROW(whole.take_part(3, 3), std::invalid_argument);
+}
+
 TEST_P(Order, DependsOnTheSeedAlone) {
   auto a = loader(1, 5, 0), b = loader(1, 5, 0), c = loader(2, 5, 0);
   const auto order = labels(a, 8);

@@ -1,6 +1,7 @@
 // The real trainer as a child of the test, spoken to in frames.
 #pragma once
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -19,6 +20,7 @@ class TrainerProcess {
   explicit TrainerProcess(const std::string& binary) {
     int sockets[2];
     if (::socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) != 0) throw std::runtime_error("no socket pair");
+    ::fcntl(sockets[0], F_SETFD, FD_CLOEXEC);  // of no other child, or its end would not be seen
     child_ = ::fork();
     if (child_ == 0) {
       ::close(sockets[0]);
@@ -48,6 +50,7 @@ class TrainerProcess {
     throw std::runtime_error("the trainer ended before a frame of type " + type);
   }
 
+  void signal(int number) { ::kill(child_, number); }
   void kill() {
     if (child_ <= 0) return;
     ::kill(child_, SIGKILL);

@@ -236,6 +236,10 @@ class Engine:
             has = ", ".join(sorted(self._stages))
             run.failed("code", f"{self.name} runs no stage of the kind {run.kind}: it has {has}")
             return
+        if gang := frame["execution"].get("gang"):
+            devices = gang["world"]
+            run.failed("code", f"{self.name} trains on one device, and is given {devices}: set placement.devices to 1")
+            return
         try:
             function(run)
         except Ended:

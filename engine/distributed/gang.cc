@@ -1,0 +1,26 @@
+// What exchanges between processes are made of, and which backend serves which devices.
+#include "engine/distributed/gang.h"
+
+#include "engine/distributed/gloo.h"
+
+namespace locus::engine {
+
+std::int64_t Gang::of_leader(std::int64_t value) {
+  const Tensor shared = at::full({1}, leads() ? value : 0, at::kLong);
+  sum(shared);
+  return shared.item<std::int64_t>();
+}
+
+std::unique_ptr<Gang> join_gang(const GangPlace& place, at::Device device) {
+  if (place.world < 2 || place.rank < 0 || place.rank >= place.world) {
+    throw std::invalid_argument("rank " + std::to_string(place.rank) + " of " + std::to_string(place.world) +
+                                " processes is no place in a group of several");
+  }
+  if (!device.is_cpu()) {
+    throw std::invalid_argument("a training over several devices runs on CPU slots alone; this one is given " +
+                                device.str() + ": set placement.devices to 1 or choose workers with --device cpu");
+  }
+  return join_gloo(place);
+}
+
+}  // namespace locus::engine

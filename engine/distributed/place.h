@@ -1,0 +1,26 @@
+// Where a process stands among those that train one model together.
+#pragma once
+
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+
+namespace locus::engine {
+
+// Of `world` processes, which all are given the same but for `rank`.
+struct GangPlace {
+  int rank = 0;                      // from 0; the process of rank 0 speaks for all
+  int world = 1;                     // 1: it trains alone, and nothing below counts
+  std::filesystem::path rendezvous;  // a file, made by whoever comes first, in a folder that all may write to
+  std::string token;                 // of the attempt: processes of different tokens never meet
+  double timeout_seconds = 300;      // that a process waits for another one, to form the group and in every exchange
+};
+
+// Another process of the group is gone, or was silent for longer than the time-out. Whatever ended it is the cause of the
+// end; this is what the others saw of it.
+class PeerLostError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace locus::engine

@@ -1,0 +1,272 @@
+// Several real trainers that train one model: the curve of one alone, whatever their number, whoever is killed on the way.
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <random>
+
+#include "tests/engine/run/trainer_process.h"
+#include "tests/engine/train/recording.h"
+
+namespace locus::engine {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+using Curve = std::map<std::pair<std::string, std::int64_t>, double>;  // by series and step
+
+void add_points(const Json& frame, Curve& curve) {
+  for (const Json& row : frame.at("rows")) {
+    const Json& key = frame.at("series").at(row.at(0).get<std::size_t>());
+    const auto series = key.at("metric").get<std::string>() + "/" + key.at("split").get<std::string>();
+    curve[{series, row.at(1).get<std::int64_t>()}] = number_from_json(row.at(5));
+  }
+}
+
+// What is started alike, but for how many train.
+struct GangSetting {
+  Json stage;
+  std::filesystem::path work, resume = {};
+  int attempt = 1;
+  double checkpoint_seconds = 1e9, timeout_seconds = 120;
+};
+
+// Trainers of one attempt, by rank.
+class TrainerGang {
+ public:
+  TrainerGang(int world, const GangSetting& setting) {
+    std::filesystem::create_directories(setting.work);
+    for (int rank = 0; rank < world; ++rank) {
+      ranks_.push_back(std::make_unique<TrainerProcess>(LOCUS_TRAINER));
+      Json start = start_frame("s1/" + std::to_string(setting.attempt), setting.stage, setting.work, setting.resume,
+                               setting.checkpoint_seconds);
+      if (world > 1) {
+        start["execution"]["gang"] = {{"rank", rank},
+                                      {"world", world},
+                                      {"rendezvous", (setting.work / "rendezvous").string()},
+                                      {"timeout_seconds", setting.timeout_seconds}};
+      }
+      ranks_.back()->send(start);
+    }
+  }
+  TrainerProcess& rank(std::size_t rank) { return *ranks_.at(rank); }
+
+  // The last frame of a rank: done or failed. `seen` is shown all frames before.
+  Json end_of(std::size_t of, const std::function<void(const Json&)>& seen = {}) {
+    while (const auto frame = rank(of).receive()) {
+      if (frame->at("type") == "done" || frame->at("type") == "failed") return *frame;
+      if (seen) seen(*frame);
+    }
+    throw std::runtime_error("rank " + std::to_string(of) + " ended without a word");
+  }
+
+ private:
+  std::vector<std::unique_ptr<TrainerProcess>> ranks_;
+};
+
+struct GangStory {
+  Curve curve;
+  Json environment, end;
+  std::map<std::int64_t, std::filesystem::path> checkpoints;
+  std::filesystem::path model() const { return end.at("outputs").at(0).at("path").get<std::string>(); }
+};
+
+void tell(GangStory& story, const Json& frame) {
+  if (frame.at("type") == "points") add_points(frame, story.curve);
+  if (frame.at("type") == "started") story.environment = frame.at("environment");
+  if (frame.at("type") == "checkpoint") story.checkpoints[frame.at("step")] = frame.at("path").get<std::string>();
+}
+
+GangStory train(int world, const GangSetting& setting) {
+  GangStory story;
+  TrainerGang gang(world, setting);
+  story.end = gang.end_of(0, [&](const Json& frame) { tell(story, frame); });
+  EXPECT_EQ(story.end.value("outcome", story.end.dump()), "succeeded");
+  for (int rank = 1; rank < world; ++rank) {
+    const Json end = gang.end_of(static_cast<std::size_t>(rank), [](const Json& frame) {
+      EXPECT_THAT(frame.at("type"), ::testing::AnyOf("hello", "started", "progress")) << frame;
+    });
+    EXPECT_EQ(end.value("outcome", end.dump()), "succeeded");
+    EXPECT_TRUE(end.at("results").empty() && end.at("outputs").empty()) << end;
+  }
+  return story;
+}
+
+// The largest relative difference of the same points.
+double difference(const Curve& a, const Curve& b) {
+  EXPECT_EQ(a.size(), b.size());
+  double most = 0;
+  for (const auto& [key, value] : a) {
+    const auto found = b.find(key);
+    if (found == b.end()) {
+      ADD_FAILURE() << "no " << key.first << " at step " << key.second;
+      continue;
+    }
+    most = std::max(most, std::abs(value - found->second) / std::max(std::abs(value), 1e-3));
+  }
+  return most;
+}
+
+class GangTraining : public ::testing::Test {
+ protected:
+  void SetUp() override { LOCUS_NEEDS_FASHION_MNIST(); }
+
+  // 200 steps with dropped paths, a prior's loss and clipping; the rate keeps rounding from growing.
+  static Json two_hundred_steps() {
+    Json stage = small_configuration();
+    stage["recipe"]["options"].update({{"epochs", 25}, {"lr", 0.001}, {"log_every", 1}, {"validate_every", 5}});
+    return stage;
+  }
+  // Gone through in a second, with all that checkpoints hold.
+  static Json short_training() {
+    Json stage = small_configuration();
+    stage["stage"] = {{"options", {{"keep_best", "top1"}}}};
+    return stage;
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(GangTraining, HasTheCurveOfOneTrainerWhateverTheirNumber) {
+  const Json stage = two_hundred_steps();
+  const GangStory alone = train(1, {stage, folder_.path() / "1"});
+  ASSERT_TRUE(alone.curve.contains({"loss/train", 200}));
+  EXPECT_FALSE(alone.environment.contains("world"));
+  for (const int world : {2, 4}) {
+    SCOPED_TRACE(world);
+    const GangStory story = train(world, {stage, folder_.path() / std::to_string(world)});
+    EXPECT_LT(difference(alone.curve, story.curve), 1e-5);
+    EXPECT_EQ(story.environment.at("world"), world);
+    EXPECT_EQ(story.environment.at("device_name"),
+              std::to_string(world) + " x " + alone.environment.at("device_name").get<std::string>());
+  }
+}
+
+TEST_F(GangTraining, MixesImagesAcrossThePartsOfABatch) {
+  Json stage = two_hundred_steps();
+  stage["priors"] = Json::array();
+  stage["recipe"] = {{"id", "deit"},
+                     {"options",
+                      {{"epochs", 4},
+                       {"batch", 32},
+                       {"limit", 512},
+                       {"warmup_epochs", 0.5},
+                       {"validate_every", 0},
+                       {"log_every", 1},
+                       {"precision", "float32"},
+                       {"eval_precision", "float32"},
+                       {"accumulate", 2},
+                       {"average_decay", 0.8}}}};
+  const GangStory alone = train(1, {stage, folder_.path() / "1"}), two = train(2, {stage, folder_.path() / "2"});
+  EXPECT_LT(difference(alone.curve, two.curve), 1e-4);
+}
+
+TEST_F(GangTraining, GoesOnWithAnotherNumberOfTrainers) {
+  const Json stage = two_hundred_steps();
+  const GangStory alone = train(1, {stage, folder_.path() / "1"});
+  GangStory story;
+  {
+    GangSetting four{stage, folder_.path() / "4"};
+    four.checkpoint_seconds = 0;
+    TrainerGang gang(4, four);
+    while (!story.checkpoints.contains(50)) {
+      const auto frame = gang.rank(0).receive();
+      ASSERT_TRUE(frame.has_value());
+      tell(story, *frame);
+    }
+    gang.rank(0).send({{"type", "wish"}, {"attempt", "s1/1"}, {"wish", "checkpoint-and-stop"}});
+    for (std::size_t rank = 0; rank < 4; ++rank) {
+      const Json end = gang.end_of(rank, [&](const Json& frame) { tell(story, frame); });
+      EXPECT_EQ(end.value("outcome", end.dump()), "stopped") << "what rank 0 is told all do";
+    }
+  }
+  ASSERT_FALSE(story.checkpoints.empty());
+  const auto [step, last] = *story.checkpoints.rbegin();
+  const GangStory two = train(2, {stage, folder_.path() / "2", last, 2});
+  for (const auto& [key, value] : two.curve) {
+    EXPECT_GT(key.second, step) << "it began where the four had stopped";
+    story.curve[key] = value;
+  }
+  EXPECT_LT(difference(alone.curve, story.curve), 1e-5);
+}
+
+// LOCUS_GANG_KILLS: how many; random, of ranks and steps drawn anew for each.
+TEST_F(GangTraining, EndsWithTheSameBitsWhoeverIsKilledOnTheWay) {
+  const Json stage = short_training();
+  const GangStory undisturbed = train(2, {stage, folder_.path() / "undisturbed"});
+  const char* asked = std::getenv("LOCUS_GANG_KILLS");
+  const int kills = asked != nullptr ? std::atoi(asked) : 3;
+  std::mt19937 random(7);
+  for (int kill = 0; kill < kills; ++kill) {
+    const std::size_t rank = random() % 2;
+    const std::int64_t step = 1 + static_cast<std::int64_t>(random() % 23);
+    SCOPED_TRACE("rank " + std::to_string(rank) + " is killed at step " + std::to_string(step));
+    GangStory story;
+    {
+      GangSetting first{stage, folder_.path() / ("first-" + std::to_string(kill))};
+      first.checkpoint_seconds = 0;
+      TrainerGang gang(2, first);
+      while (story.checkpoints.empty() || story.checkpoints.rbegin()->first < step) {
+        const auto frame = gang.rank(0).receive();
+        ASSERT_TRUE(frame.has_value());
+        ASSERT_NE(frame->at("type"), "failed") << *frame;
+        tell(story, *frame);
+      }
+      gang.rank(rank).kill();
+      // It may have been through before the signal came; otherwise it says why it goes.
+      const Json end = gang.end_of(1 - rank);
+      if (end.at("type") == "failed") EXPECT_EQ(end.at("class"), "peer-lost") << end;
+    }
+    const auto [reached, last] = *story.checkpoints.rbegin();
+    std::erase_if(story.curve, [reached = reached](const auto& point) { return point.first.second > reached; });
+    const GangStory rest = train(2, {stage, folder_.path() / ("second-" + std::to_string(kill)), last, 2});
+    for (const auto& [key, value] : rest.curve) story.curve[key] = value;
+    EXPECT_EQ(difference(undisturbed.curve, story.curve), 0);
+    EXPECT_THAT(differences(undisturbed.model(), rest.model()), IsEmpty());
+  }
+}
+
+TEST_F(GangTraining, GivesUpARankThatStopsAfterTheTimeOut) {
+  GangSetting setting{two_hundred_steps(), folder_.path() / "work"};
+  setting.stage["recipe"]["options"]["batch"] = 9;
+  setting.timeout_seconds = 3;
+  setting.stage["recipe"]["options"]["epochs"] = 100000;
+  TrainerGang gang(3, setting);
+  gang.rank(0).wait_for("points");
+  gang.rank(1).signal(SIGSTOP);
+  for (const std::size_t rank : {0, 2}) {
+    const Json end = gang.end_of(rank);
+    EXPECT_EQ(end.value("class", end.dump()), "peer-lost");
+  }
+}
+
+TEST_F(GangTraining, IsNotJoinedByARankOfAnOlderAttempt) {
+  GangSetting older{short_training(), folder_.path() / "work"}, newer = older;
+  older.timeout_seconds = newer.timeout_seconds = 2;
+  newer.attempt = 2;
+  // Each has a group of its own in mind, although they meet at one place.
+  TrainerProcess left_over(LOCUS_TRAINER), next(LOCUS_TRAINER);
+  std::filesystem::create_directories(older.work);
+  int rank = 0;
+  for (TrainerProcess* trainer : {&next, &left_over}) {
+    const GangSetting& setting = trainer == &next ? newer : older;
+    Json start = start_frame("s1/" + std::to_string(setting.attempt), setting.stage, setting.work, {}, 1e9);
+    start["execution"]["gang"] = {{"rank", rank++},
+                                  {"world", 2},
+                                  {"rendezvous", (setting.work / "rendezvous").string()},
+                                  {"timeout_seconds", setting.timeout_seconds}};
+    trainer->send(start);
+  }
+  for (TrainerProcess* trainer : {&next, &left_over}) {
+    std::optional<Json> frame;
+    do {
+      frame = trainer->receive();
+    } while (frame && frame->at("type") != "failed" && frame->at("type") != "done");
+    ASSERT_TRUE(frame.has_value());
+    EXPECT_EQ(frame->value("class", frame->dump()), "peer-lost");
+  }
+}
+
+}  // namespace
+}  // namespace locus::engine

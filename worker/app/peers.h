@@ -1,0 +1,53 @@
+// The trainers of an attempt on several devices, beside the one of rank 0, which speaks for all.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <poll.h>
+
+#include "core/base/json.h"
+#include "locus/v1/worker_service.pb.h"
+#include "worker/app/trainer_process.h"
+
+namespace locus {
+
+inline constexpr char kPeerLost[] = "peer-lost";  // the class of a trainer that failed since another one was gone
+
+// The frame `start` of rank `rank` of `world` trainers, which meet in the folder of the attempt.
+Json gang_frame(Json start, int rank, int world);
+
+// Lives on one thread, that of the trainers. Destroyed: they are killed.
+class Peers {
+ public:
+  // Of ranks 1, 2 and so on, each having said hello.
+  explicit Peers(std::vector<std::unique_ptr<TrainerProcess>> trainers);
+
+  void start(const Json& start);  // the frame of the attempt; each is sent its own
+  void add_to(std::vector<pollfd>& polled) const;
+  // Takes in what they have said. Throws FrameError on what cannot be understood.
+  void listen();
+  // How the first of them failed or went for a reason of its own; nothing while all are well.
+  const std::optional<v1::CompleteAttemptRequest>& cause() const { return cause_; }
+  bool lost_others() const { return lost_others_; }  // one of them failed since another was gone
+  // Tells them that all is done, and waits for their end.
+  void dismiss();
+
+ private:
+  struct Peer {
+    std::unique_ptr<TrainerProcess> trainer;
+    bool ended = false;  // it has reported its end, or is gone
+  };
+  void take(std::size_t index, const Json& frame);
+  void blame(std::size_t index, const std::string& failure_class, const std::string& reason);
+
+  std::vector<Peer> peers_;
+  std::string attempt_;
+  std::optional<v1::CompleteAttemptRequest> cause_;
+  bool lost_others_ = false;
+};
+
+}  // namespace locus
