@@ -34,6 +34,7 @@ inline constexpr std::int64_t kChunkBytes = 1 << 20;  // artifact upload and dow
 inline constexpr std::int64_t kPointsPerBatch = 8192;
 inline constexpr std::int64_t kLogBytes = 1 << 20;         // kept of what an attempt's trainer printed
 inline constexpr std::int64_t kLogPieceBytes = 256 << 10;  // of one report
+inline constexpr int kDevicesMost = 64;                    // that a stage trains on together
 inline constexpr int kTagsMost = 32;                       // of an experiment or a trial
 inline constexpr int kTagLength = 40;
 inline constexpr int kNoteBytes = 4000;
@@ -47,7 +48,8 @@ inline constexpr int kNameLength = 63;  // ^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$
 inline constexpr int kReasonLength = 4096;
 inline constexpr std::chrono::seconds kLongPoll = 20s;
 inline constexpr std::chrono::seconds kUnaryDeadline = 10s;
-inline constexpr int kProtocolVersion = 2;                                          // worker <-> server
+// Worker <-> server. A worker of kProtocolOldest is taken, too; it is given no stage over several devices.
+inline constexpr int kProtocolVersion = 3, kProtocolOldest = 2;
 inline constexpr std::chrono::microseconds kArtifactGrace = std::chrono::hours(1);  // of one nothing names yet
 
 // Identities.

@@ -10,9 +10,9 @@
 namespace locus {
 namespace {
 
-constexpr std::array<const char*, 6> kProperties = {"device", "dtype", "threads", "build", "path", "engine"};
-constexpr std::size_t kDevice = 0, kPath = 4, kEngine = 5;
-constexpr char kOwnEngine[] = "locus";
+constexpr std::array<const char*, 7> kProperties = {"device", "dtype", "threads", "build", "path", "engine", "world"};
+constexpr std::size_t kDevice = 0, kPath = 4, kEngine = 5, kWorld = 6;
+constexpr char kOwnEngine[] = "locus", kOneDevice[] = "1";
 
 using Environment = std::array<std::string, kProperties.size()>;
 using Seen = std::map<std::pair<int, std::size_t>, std::set<std::string>>;  // stage kind, property -> values
@@ -29,8 +29,12 @@ Environment read(const std::string& text) {
     if (p == kDevice) out[p] = out[p].substr(0, out[p].find(':'));
   }
   if (out[kEngine].empty()) out[kEngine] = kOwnEngine;
+  if (out[kWorld].empty()) out[kWorld] = kOneDevice;
   return out;
 }
+
+// What a sentence calls it.
+std::string name_of(std::size_t property) { return property == kWorld ? "number of devices" : kProperties[property]; }
 
 Seen seen_in(const Environments::OfCell& stages, const std::vector<Environment>& environments) {
   Seen out;
@@ -81,16 +85,15 @@ EnvironmentFindings compare_environments(const Environments& environments, const
           all.insert(found->second.begin(), found->second.end());
       }
       if (all.size() < 2) continue;
-      const std::string flag = key.second == kDevice   ? kMixedDevices
-                               : key.second == kEngine ? kMixedEngine
-                                                       : kMixedEnvironment;
+      const bool devices = key.second == kDevice || key.second == kWorld;
+      const std::string flag = devices ? kMixedDevices : key.second == kEngine ? kMixedEngine : kMixedEnvironment;
       if (std::find(out.flags[i].begin(), out.flags[i].end(), flag) == out.flags[i].end()) out.flags[i].push_back(flag);
       mixed[key].insert(all.begin(), all.end());
       ++counts[key];
     }
   }
   for (const auto& [key, values] : mixed) {
-    out.sentences.push_back("mixed " + std::string(kProperties[key.second]) + " in " +
+    out.sentences.push_back("mixed " + name_of(key.second) + " in " +
                             environments.kinds()[static_cast<std::size_t>(key.first)] + " stages (" + joined(values) +
                             ") of " + std::to_string(counts[key]) + " " + noun + (counts[key] == 1 ? "" : "s") +
                             ": differences may come from it");

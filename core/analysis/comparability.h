@@ -39,8 +39,8 @@ struct EnvironmentFindings {
   std::vector<std::string> sentences;           // one for each property and stage kind that differs
 };
 
-// Engine (where an environment names none it is that of Locus), device kind ("cuda:1" is as good as "cuda:0"), dtype, threads
-// and build are compared between a cell and its
+// Engine (where an environment names none it is that of Locus), device kind ("cuda:1" is as good as "cuda:0"), how many devices
+// computed together ("world"; none said: one; sums over several have other bits), dtype, threads and build are compared between a cell and its
 // reference; the execution path within a cell only, because it follows from a prior's forms and all paths compute one
 // algebra. `noun` is what sentences call a cell: "row".
 EnvironmentFindings compare_environments(const Environments& environments, const std::vector<CellEnvironments>& cells,

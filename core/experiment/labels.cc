@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "core/base/error.h"
+#include "core/limits.h"
 
 namespace locus {
 namespace {
@@ -31,6 +32,16 @@ absl::StatusOr<Labels> read_clauses(const Json& json, const std::string& field) 
     out[key] = text;
   }
   return out;
+}
+
+absl::StatusOr<int> read_devices(const Json& json) {
+  const std::int64_t count = json.is_number_integer() ? json.get<std::int64_t>() : 0;
+  if (count < 1 || count > kDevicesMost) {
+    return refuse_placement("placement.devices must be a whole number from 1 to " + std::to_string(kDevicesMost) +
+                                ", not " + json.dump(-1, ' ', false, Json::error_handler_t::replace),
+                            "placement.devices");
+  }
+  return static_cast<int>(count);
 }
 
 Labels read_labels(const Json& json) {
@@ -87,6 +98,7 @@ int count_preferred(const PlacementRules& rules, const Labels& labels) {
 
 std::string placement_text(const PlacementRules& rules) {
   Json out = Json::object();
+  if (rules.devices != 1) out["devices"] = rules.devices;
   if (!rules.prefer.empty()) out["prefer"] = rules.prefer;
   if (!rules.require.empty()) out["require"] = rules.require;
   return out.empty() ? "" : out.dump();
@@ -96,9 +108,13 @@ absl::StatusOr<PlacementRules> read_placement(const Json& json) {
   if (!json.is_object()) return refuse_placement("placement must be a mapping", "placement");
   PlacementRules out;
   for (const auto& [key, value] : json.items()) {
+    if (key == "devices") {
+      LOCUS_ASSIGN_OR_RETURN(out.devices, read_devices(value));
+      continue;
+    }
     if (key != "require" && key != "prefer") {
       return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kUnknownKey,
-                        "placement has no key '" + key + "' (known: require, prefer)", "placement." + key);
+                        "placement has no key '" + key + "' (known: devices, prefer, require)", "placement." + key);
     }
     LOCUS_ASSIGN_OR_RETURN((key == "require" ? out.require : out.prefer), read_clauses(value, "placement." + key));
   }

@@ -25,8 +25,9 @@ bool matches(std::string_view pattern, std::string_view text);
 
 // Where the stages of an experiment may run: key -> pattern.
 struct PlacementRules {
-  Labels require;  // every one is met
-  Labels prefer;   // of workers that ask at once, the one that meets most
+  Labels require;   // every one is met
+  Labels prefer;    // of workers that ask at once, the one that meets most
+  int devices = 1;  // that a training takes together, of one worker; other stages take one
   auto operator<=>(const PlacementRules&) const = default;
 };
 // Shared, since all stages of an experiment ask the same; null: nothing is asked. Immutable.
@@ -36,7 +37,7 @@ using PlacementPtr = std::shared_ptr<const PlacementRules>;
 std::string first_unmet(const PlacementRules& rules, const Labels& labels);
 int count_preferred(const PlacementRules& rules, const Labels& labels);
 
-// As it is stored and as a specification writes it: {"prefer": {...}, "require": {...}}; "" for none. What is stored reads
+// As it is stored and as a specification writes it: {"devices": 4, "prefer": {...}, "require": {...}}; "" for none. What is stored reads
 // back; anything else is refused with the field.
 std::string placement_text(const PlacementRules& rules);
 absl::StatusOr<PlacementRules> read_placement(const Json& json);

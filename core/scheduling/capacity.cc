@@ -70,6 +70,15 @@ class Judge {
       lacking_[why].push_back(&cell);
       return;
     }
+    int together = 0;
+    for (std::size_t w = 0; w < able.size(); ++w) {
+      if (able[w]) together = std::max(together, fleet_.workers[w].together);
+    }
+    if (cell.devices > together) {
+      few_[{cell.devices, together}].push_back(&cell);
+      return;
+    }
+    for (std::size_t w = 0; w < able.size(); ++w) able[w] = able[w] && fleet_.workers[w].together >= cell.devices;
     const double needed = memory_of(cell);
     if (needed <= 0) return;
     double most = 0;
@@ -86,6 +95,11 @@ class Judge {
     std::vector<std::string> out;
     for (const auto& [why, cells] : lacking_)
       out.push_back("no connected worker can run " + cells_text(cells) + ": " + why);
+    for (const auto& [devices, cells] : few_) {
+      out.push_back("training " + cells_text(cells) + " needs " + std::to_string(devices.first) +
+                    " devices of one node, and the largest connected worker that can run " +
+                    (cells.size() == 1 ? "it" : "them") + " has " + std::to_string(devices.second));
+    }
     for (const auto& [has, cells] : small_) {
       const auto [least, most] = std::minmax_element(
           cells.begin(), cells.end(), [](const auto* a, const auto* b) { return memory_of(*a) < memory_of(*b); });
@@ -118,6 +132,7 @@ class Judge {
   RequirementTable requirements_;
   std::map<int, Found> found_;
   std::map<std::string, std::vector<const CellNeed*>> lacking_;                   // by reason
+  std::map<std::pair<int, int>, std::vector<const CellNeed*>> few_;               // by devices needed, and there
   std::map<std::pair<double, std::string>, std::vector<const CellNeed*>> small_;  // by what there is
 };
 

@@ -12,6 +12,7 @@ namespace locus {
 struct CellNeed {
   std::string label;
   std::vector<RequirementsPtr> stages;  // of those that differ in more than the seed
+  int devices = 1;                      // of one worker, that its training takes together
 };
 
 // Sentences for people, each reason once, with the cells it concerns. Where no slot has the memory, the most that one

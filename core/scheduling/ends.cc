@@ -40,7 +40,8 @@ std::vector<QueuedStage> Scheduler::View::queued(Now now, const std::function<bo
                     .until_step = Records::stop_point(stage.references),
                     .workers = found->second,
                     .kind = {},
-                    .config_json = {}};
+                    .config_json = {},
+                    .devices = records_.fewest_devices(stage)};
     if (describe(id)) {
       one.kind = stage.row.kind;
       one.config_json = stage.row.config_json;

@@ -93,17 +93,22 @@ void Scheduler::State::match() {
   while (!waiting_.empty()) {
     const std::vector<Lane> order = turns();
     const Reservations reserved = reservations(order);
-    const std::optional<Turn> next = ready_.first(order, [&](int requirement, const Turn& turn) {
+    const auto starts = [&](const Turn& turn) {
       return std::any_of(waiting_.begin(), waiting_.end(),
-                         [&](const Waiting& w) { return slot_for(w, requirement, turn, reserved).has_value(); });
-    });
+                         [&](const Waiting& w) { return !slots_for(w, turn, reserved).empty(); });
+    };
+    std::optional<Turn> next = ready_.first(order, [&](int, const Turn& turn) { return starts(turn); });
+    if (!next) next = first_backfilled(order, reserved, starts);
     if (!next) return;
     Stage& stage = stages_.at(next->key.stage);
     Waiting* chosen = choose_waiting(stage, *next, reserved);
     const Waiting to = *chosen;
-    const int slot = *slot_for(to, next->requirement, *next, reserved);
+    const std::vector<int> slots = slots_for(to, *next, reserved);
     waiting_.erase(waiting_.begin() + (chosen - waiting_.data()));
-    grant(stage, next->lane, to, slot);
+    const bool backfilled = std::any_of(slots.begin(), slots.end(), [&](int slot) {
+      return kept_before(reserved, {to.worker, slot}, *next) != nullptr;
+    });
+    grant(stage, *next, to, slots, backfilled);
   }
 }
 
@@ -115,7 +120,7 @@ Scheduler::State::Waiting* Scheduler::State::choose_waiting(const Stage& stage, 
   Waiting* best = nullptr;
   int best_score = 0;
   for (Waiting& waiting : waiting_) {
-    if (!slot_for(waiting, turn.requirement, turn, reserved)) continue;
+    if (slots_for(waiting, turn, reserved).empty()) continue;
     const bool suspect = stage.strikes.workers.contains(waiting.worker) || stage.avoid.contains(waiting.worker);
     const PlacementRules* rules = requirements_.rules(turn.requirement);
     const int preferred = rules == nullptr ? 0 : count_preferred(*rules, workers_.at(waiting.worker).labels);
@@ -129,7 +134,8 @@ Scheduler::State::Waiting* Scheduler::State::choose_waiting(const Stage& stage, 
   return best;
 }
 
-void Scheduler::State::grant(Stage& stage, const Lane& lane, const Waiting& to, int slot) {
+void Scheduler::State::grant(Stage& stage, const Turn& turn, const Waiting& to, const std::vector<int>& slots,
+                             bool backfilled) {
   Worker& worker = workers_.at(to.worker);
   StageRow& row = stage.row;
   row.attempt += 1;
@@ -139,8 +145,9 @@ void Scheduler::State::grant(Stage& stage, const Lane& lane, const Waiting& to, 
   row.retry_delay_us = 0;
   stage.not_before = 0;
   const CheckpointRow resume = stage.resume.value_or(CheckpointRow{});
+  const std::optional<Microseconds> most = longest(stage);
   stage.running = Running{.worker = worker.row.id,
-                          .slots = {slot},
+                          .slots = slots,
                           .listed = now_.steady,
                           .acknowledged = false,
                           .resume_sha256 = resume.sha256,
@@ -149,10 +156,15 @@ void Scheduler::State::grant(Stage& stage, const Lane& lane, const Waiting& to, 
                           .first_step = 0,
                           .first_at = 0,
                           .checkpoints = {},
-                          .service_class = lane.service_class,
+                          .service_class = turn.lane.service_class,
                           .accounts = {},
-                          .part = 0};
-  take_share(stage, lane, weight_on(worker, slot, requirements_.exclusive(stage.requirement)));
+                          .part = 0,
+                          .started = now_.steady,
+                          .ends_by = most ? now_.steady + *most : 0,
+                          .backfilled = backfilled,
+                          .halt = {}};
+  if (backfilled) backfilled_.insert(row.id);
+  take_share(stage, turn.lane, weight_on(worker, slots, requirements_.exclusive(stage.requirement)));
   refresh_ready(stage);
   worker.running.insert(row.id);
   for (Worker::Asked& asked : worker.asked) {
@@ -167,7 +179,7 @@ void Scheduler::State::grant(Stage& stage, const Lane& lane, const Waiting& to, 
                       .resume_step = resume.step,
                       .started_us = now_.wall,
                       .until_step = stop_point(stage.references),
-                      .service_class = lane.service_class,
+                      .service_class = turn.lane.service_class,
                       .accounts = names_of(stage.running->accounts)});
   announce_attempt(stage, "attempt-started", &worker, "running");
   announce_stage(stage);

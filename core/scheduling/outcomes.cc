@@ -63,6 +63,10 @@ void Scheduler::State::handle(const AttemptCompleted& event) {
                 .failure_class = failed ? event.failure_class : FailureClass::kNone,
                 .reason = event.reason};
   if (failed && ending.failure_class == FailureClass::kNone) ending.failure_class = FailureClass::kCode;
+  if (event.outcome == AttemptState::kStopped && stage->running->halt) {
+    ending.failure_class = FailureClass::kPreempted;
+    ending.reason = stage->running->halt->reason;
+  }
   if (ending.reason.size() > kReasonLength) ending.reason.resize(kReasonLength);
   if (event.outcome == AttemptState::kParked) judge_parked(*stage, ending, event.step);
   EndAttempt end;

@@ -5,6 +5,11 @@
 #include <limits>
 
 namespace locus {
+namespace {
+
+constexpr char kSpreadKind[] = "train";  // the kind of stages that may take several devices
+
+}  // namespace
 
 const Scheduler::Records::Stage* Scheduler::Records::find_stage(StageId id) const {
   auto found = stages_.find(id);
@@ -46,7 +51,9 @@ std::vector<Scheduler::Records::Ready> Scheduler::Records::ready_places(const St
                        .trial = trial,
                        .stage = stage.row.id};
     const Lane lane{found->second.row.service_class, accounts_.shared() ? found->second.account : 0};
-    const int requirement = requirements_.placed(stage.requirement, found->second.rules);
+    const bool spreads = stage.row.kind == kSpreadKind;
+    const PlacementPtr& rules = spreads ? found->second.rules : found->second.rules_of_one;
+    const int requirement = requirements_.placed(stage.requirement, rules);
     const auto place = std::find_if(places.begin(), places.end(), [&](const Ready& ready) {
       return ready.lane == lane && ready.requirement == requirement;
     });
@@ -65,8 +72,33 @@ bool Scheduler::Records::meets(const Worker& worker, int requirement) const {
   return rules == nullptr || first_unmet(*rules, worker.labels).empty();
 }
 
+// Of the placements under which it is wanted, that which takes fewest.
+int Scheduler::Records::fewest_devices(const Stage& stage) const {
+  std::optional<int> fewest;
+  for (const Ready& place : stage.ready) {
+    const int devices = requirements_.devices(place.requirement);
+    fewest = std::min(fewest.value_or(devices), devices);
+  }
+  return fewest.value_or(1);
+}
+
+// Whether it has as many devices as are asked for together, and knows how to use them so.
+bool Scheduler::Records::large_enough(const Worker& worker, int requirement) const {
+  const int devices = requirements_.devices(requirement);
+  return devices == 1 || (worker.gangs && devices <= devices_together(worker));
+}
+
+void Scheduler::Records::take_rules(Experiment& experiment, const std::string& stored) const {
+  experiment.rules = experiment.rules_of_one = stored_placement(stored);
+  if (!experiment.rules || experiment.rules->devices == 1) return;
+  PlacementRules of_one = *experiment.rules;
+  of_one.devices = 1;
+  const bool asks = of_one != PlacementRules{};
+  experiment.rules_of_one = asks ? std::make_shared<const PlacementRules>(std::move(of_one)) : nullptr;
+}
+
 bool Scheduler::Records::could_run(const Worker& worker, int requirement) const {
-  return worker.row.state == WorkerState::kActive && meets(worker, requirement) &&
+  return worker.row.state == WorkerState::kActive && meets(worker, requirement) && large_enough(worker, requirement) &&
          !first_missing(requirements_[requirement], worker.revisions);
 }
 

@@ -24,6 +24,11 @@ class Scheduler::Records {
   friend class Scheduler::View;
   Records(SchedulerPolicy policy, Now now) : policy_(policy), now_(now), accounts_(policy.usage_half_life) {}
 
+  // Why an attempt is to stop for others, at a checkpoint.
+  struct Halt {
+    Microseconds since = 0;  // steady
+    std::string reason;
+  };
   // The attempt that holds a stage.
   struct Running {
     WorkerId worker = 0;
@@ -39,6 +44,10 @@ class Scheduler::Records {
     ServiceClass service_class = ServiceClass::kNormal;
     std::vector<int> accounts;  // that hold what it takes, in equal parts
     std::int64_t part = 0;      // of each, in thousandths of devices
+    Microseconds started = 0;   // steady
+    Microseconds ends_by = 0;   // steady; its latest end; 0: nobody knows
+    bool backfilled = false;    // granted a slot that is kept for another, to be gone before that one begins
+    std::optional<Halt> halt;   // it is to stop for others
   };
   // A place in the ready queue.
   struct Ready {
@@ -72,6 +81,7 @@ class Scheduler::Records {
     Revisions revisions;
     std::set<StageId> running;
     Labels labels;
+    bool gangs = false;                  // it knows stages over several devices
     std::deque<std::string> superseded;  // sessions a newer daemon replaced
     struct Asked {
       std::string request_id;
@@ -85,6 +95,7 @@ class Scheduler::Records {
     int device(int slot) const {
       return static_cast<std::size_t>(slot) < device_of.size() ? device_of[static_cast<std::size_t>(slot)] : 0;
     }
+    bool cpu(int slot) const { return device(slot) == 0; }
     std::optional<Microseconds> ends_at;  // steady; when its daemon drains by itself
     Microseconds lifetime = 0;            // of that daemon
     std::set<StageId> failed_in_row;      // by failures that may be its own, without a success between
@@ -106,6 +117,7 @@ class Scheduler::Records {
     std::map<std::string, Alike> failures;         // while it is not
     int account = 0;                               // its owner's number
     PlacementPtr rules;                            // null: anywhere
+    PlacementPtr rules_of_one;                     // of stages that take one device whatever the rules say
   };
   struct Waiting {
     ReplyToken reply = 0;
@@ -120,9 +132,15 @@ class Scheduler::Records {
     std::string name, reason;
   };
   using Device = std::pair<WorkerId, int>;
-  // Devices that are being emptied, each for a stage that runs alone: nothing that comes after it in grant
-  // order is started there.
-  using Reservations = std::map<Device, Turn>;
+  using SlotOf = std::pair<WorkerId, int>;
+  // Slots that are being emptied for stages that need several, or a device of their own: nothing that comes after such a
+  // stage in grant order is started there.
+  struct Kept {
+    Turn turn;
+    std::optional<Microseconds>
+        begins;  // steady; when all that it waits for is free at the latest; absent: nobody knows
+  };
+  using Reservations = std::map<SlotOf, Kept>;
 
   // records.cc
   const Stage* find_stage(StageId id) const;
@@ -130,6 +148,11 @@ class Scheduler::Records {
   std::vector<Ready> ready_places(const Stage& stage) const;          // none: no active experiment wants it
   std::int64_t limit_of(const Stage& stage) const;
   bool meets(const Worker& worker, int requirement) const;
+  int fewest_devices(const Stage& stage) const;
+  bool large_enough(const Worker& worker, int requirement) const;
+  static int devices_together(const Worker& worker);
+  std::size_t slots_busy(const Worker& worker) const;
+  void take_rules(Experiment& experiment, const std::string& stored) const;
   bool accepts(const Worker& worker, int requirement) const;
   bool takes(const Worker& worker, const Stage& stage) const;
   bool could_run(const Worker& worker, int requirement) const;
@@ -145,18 +168,30 @@ class Scheduler::Records {
   static std::int64_t steps_done(const Stage& stage);
   static bool unwanted(const Stage& stage);
 
-  // exclusive.cc
+  // reservations.cc
+  class Room;
   Reservations reservations(const std::vector<Lane>& order) const;
-  std::optional<int> slot_for(const Waiting& waiting, int requirement, const Turn& turn,
-                              const Reservations& reserved) const;
+  static const Kept* kept_before(const Reservations& reserved, const SlotOf& slot, const Turn& turn);
+  std::optional<Microseconds> longest(const Stage& stage) const;
+  bool backfills(const Stage& stage, const Kept& kept) const;
+  std::optional<Turn> first_backfilled(const std::vector<Lane>& order, const Reservations& reserved,
+                                       const std::function<bool(const Turn&)>& accept) const;
+  std::vector<int> slots_for(const Waiting& waiting, const Turn& turn, const Reservations& reserved) const;
+  bool shut(const Worker& worker, const Turn& turn, const Reservations& reserved) const;
+
+  // slots.cc
+  static std::vector<int> slots_of_device(const Worker& worker, int device);
+  static bool spreads_alike(const Worker& worker, const std::vector<int>& chosen, int slot);
+  const Stage* holder(const Worker& worker, int slot) const;
+  const Stage* occupant(const Worker& worker, int slot) const;
   bool vacant(const Worker& worker, int slot, const Waiting& waiting) const;
   std::vector<const Stage*> running_on(const Device& device) const;
-  bool shut(const Worker& worker, const Turn& turn, const Reservations& reserved) const;
+  bool taken_alone(const Worker& worker, int slot) const;
 
   // shares.cc
   std::vector<Lane> turns() const;
   std::optional<Turn> turn_of(const Stage& stage, const std::vector<Lane>& order) const;
-  static std::int64_t weight_on(const Worker& worker, int slot, bool alone);
+  static std::int64_t weight_on(const Worker& worker, const std::vector<int>& slots, bool alone);
   static std::int64_t weight_of_device(const Worker& worker, int device);
   std::set<int> owners_of(const Stage& stage) const;
   bool may_hold(const Lane& lane, std::int64_t weight) const;

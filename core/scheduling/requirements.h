@@ -28,6 +28,8 @@ class RequirementTable {
   int on_another_worker(int requirement, WorkerId than);
   // The same requirement, to be met where these rules say (null: anywhere).
   int placed(int requirement, const PlacementPtr& rules);
+  // How many devices of one worker it takes together.
+  int devices(int requirement) const { return rules(requirement) == nullptr ? 1 : rules(requirement)->devices; }
   const PlacementRules* rules(int requirement) const { return at(requirement).rules.get(); }  // null: anywhere
   const std::set<WorkerId>& avoided(int requirement) const { return at(requirement).avoided; }
   const Revisions& operator[](int requirement) const { return at(requirement).asked->revisions; }

@@ -32,7 +32,7 @@ void Scheduler::State::handle(const StagesRerun& event) {
   if (experiment.row.id == 0) {  // it was cancelled, and so was not here
     experiment.row = event.row;
     experiment.account = accounts_.number_of(event.row.owner);
-    experiment.rules = stored_placement(event.row.placement);
+    take_rules(experiment, event.row.placement);
     experiment.row.state = ExperimentState::kActive;
     experiment.row.reason.clear();
     mutate(SetExperimentState{event.row.id, event.row.state, ExperimentState::kActive, ""});

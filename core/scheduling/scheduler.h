@@ -57,6 +57,10 @@ struct SchedulerPolicy {
   Microseconds usage_half_life = kUsageHalfLife.count();  // of what an account has used
   Microseconds charged_every = kUsageCharged.count();     // at the latest, of what is held for long
   int other_device_weight = 10;                           // of a slot that is not a CPU's, whose weight is 1
+  Microseconds min_run = 600'000'000;        // no attempt is stopped for others before, but for urgent ones
+  Microseconds reclaim_after = 300'000'000;  // so long work below its account's share waits before others are stopped
+  Microseconds preempt_every = 600'000'000;  // of a slot, at most one attempt
+  Microseconds preempt_wait = 60'000'000;    // for the checkpoint of one that is to stop; then it is ended without
 };
 
 struct SlotOffer {
@@ -82,6 +86,7 @@ struct WorkerRegistered {
   std::optional<Microseconds> time_left = {};
   Microseconds lifetime = 0;
   WorkerLabels labels = {};  // granted to it, and what it says by itself
+  bool gangs = false;        // it knows stages over several devices
 };
 struct WorkRequested {
   ReplyToken reply = 0;
@@ -297,6 +302,7 @@ struct QueuedStage {
   std::int64_t resume_step = 0, until_step = kToTheEnd;
   int workers = 0;                // connected ones that take new work and could run it
   std::string kind, config_json;  // empty where they were not asked for
+  int devices = 1;                // that it takes together; the fewest, where several want it
 };
 
 // Who takes new work now.
@@ -304,6 +310,7 @@ struct WorkerOffer {
   std::string name, slots_json;
   std::map<std::string, int> revisions;  // of what it can run, the datasets it holds among them
   std::size_t slots = 0, busy = 0;
+  int together = 1;  // devices that one stage could take of it
 };
 struct Fleet {
   std::vector<WorkerOffer> workers;

@@ -36,11 +36,16 @@ std::int64_t Scheduler::Records::weight_of_device(const Worker& worker, int devi
   return sum > 0 ? sum : AccountBook::kDevice;
 }
 
-// What a stage takes that gets this slot: its weight, or where it runs alone that of every slot of the device.
-std::int64_t Scheduler::Records::weight_on(const Worker& worker, int slot, bool alone) {
-  if (alone) return weight_of_device(worker, worker.device(slot));
-  const auto index = static_cast<std::size_t>(slot);
-  return index < worker.weight_of.size() ? worker.weight_of[index] : AccountBook::kDevice;
+// What a stage takes that gets these slots: their weight, or where it runs alone that of every slot of the device.
+std::int64_t Scheduler::Records::weight_on(const Worker& worker, const std::vector<int>& slots, bool alone) {
+  if (slots.empty()) return AccountBook::kDevice;
+  if (alone) return weight_of_device(worker, worker.device(slots.front()));
+  std::int64_t sum = 0;
+  for (const int slot : slots) {
+    const auto index = static_cast<std::size_t>(slot);
+    sum += index < worker.weight_of.size() ? worker.weight_of[index] : AccountBook::kDevice;
+  }
+  return sum;
 }
 
 // The accounts of the active experiments that want it; of all that reference it where none is active.
@@ -87,8 +92,8 @@ void Scheduler::State::find_share(Stage& stage, const AttemptRow& row) {
     running.accounts.assign(owners.begin(), owners.end());
   }
   if (running.accounts.empty()) return;
-  const int slot = row.slots.empty() ? 0 : row.slots.front();
-  const std::int64_t weight = weight_on(workers_.at(running.worker), slot, requirements_.exclusive(stage.requirement));
+  const std::vector<int> slots = row.slots.empty() ? std::vector{0} : row.slots;
+  const std::int64_t weight = weight_on(workers_.at(running.worker), slots, requirements_.exclusive(stage.requirement));
   running.part = weight / static_cast<std::int64_t>(running.accounts.size());
   for (const int account : running.accounts) accounts_.find_holding(account, running.part, running.service_class);
 }

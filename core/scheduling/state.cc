@@ -30,7 +30,7 @@ void Scheduler::State::restore(const Snapshot& snapshot) {
     Experiment& experiment = experiments_[row.id];
     experiment.row = row;
     experiment.account = accounts_.number_of(row.owner);
-    experiment.rules = stored_placement(row.placement);
+    take_rules(experiment, row.placement);
     experiment.proven = snapshot.proven.contains(row.id);
     if (const auto cells = snapshot.cells.find(row.id); cells != snapshot.cells.end()) experiment.cells = cells->second;
   }
@@ -65,7 +65,12 @@ void Scheduler::State::restore(const Snapshot& snapshot) {
                              .checkpoints = {},
                              .service_class = row.service_class,
                              .accounts = {},
-                             .part = 0};
+                             .part = 0,
+                             .started = now_.steady - std::max<Microseconds>(0, now_.wall - row.started_us),
+                             .ends_by = 0,
+                             .backfilled = false,
+                             .halt = {}};
+    if (const auto most = longest(*stage)) stage->running->ends_by = stage->running->started + *most;
     find_share(*stage, row);
   }
   for (auto& [id, stage] : stages_) {
@@ -93,6 +98,8 @@ Decision Scheduler::State::step(const Event& event, Now now) {
   lose_silent_workers();
   release_back_offs();
   match();
+  halt_overdue();
+  end_halted();
   expire_waits();
   charge();
   decision_ = nullptr;
@@ -105,6 +112,11 @@ std::optional<Microseconds> Scheduler::State::next_wake() const {
   for (const Waiting& waiting : waiting_) consider(waiting.deadline);
   if (!backing_off_.empty()) consider(backing_off_.begin()->first);
   if (!unreferenced_.empty()) consider(next_cancellations_at_);
+  for (const StageId id : halting_) {
+    const Stage* stage = Records::find_stage(id);
+    if (stage != nullptr && stage->running && stage->running->halt)
+      consider(stage->running->halt->since + policy_.preempt_wait);
+  }
   for (const auto& [id, worker] : workers_) {
     if (auto deadline = silence_deadline(worker)) {
       consider(*deadline);

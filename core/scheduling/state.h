@@ -57,8 +57,13 @@ class Scheduler::State : private Records {
   void refresh_ready(Stage& stage);
   void match();
   Waiting* choose_waiting(const Stage& stage, const Turn& turn, const Reservations& reserved);
-  void grant(Stage& stage, const Lane& lane, const Waiting& to, int slot);
+  void grant(Stage& stage, const Turn& turn, const Waiting& to, const std::vector<int>& slots, bool backfilled);
   Grant grant_of(const Stage& stage) const;
+
+  // halts.cc
+  void halt(Stage& stage, std::string reason);
+  void halt_overdue();
+  void end_halted();
 
   // shares.cc
   void handle(const AccountChanged& event);
@@ -159,6 +164,7 @@ class Scheduler::State : private Records {
   std::map<std::string, WorkerId> sessions_;  // connected ones
   std::vector<Waiting> waiting_;              // in order of arrival
   std::set<std::pair<Microseconds, StageId>> backing_off_;
+  std::set<StageId> halting_, backfilled_;  // whose attempts are to stop, or stand where others wait; some have ended
   std::map<StageId, std::set<StageId>> behind_parked_;  // what is blocked until a parked stage goes on and succeeds
   std::map<ExperimentId, std::int64_t> decided_;        // how long the logs of searches are, as far as it is known
   std::map<AttemptKey, AttemptState> ended_;            // recent ends, to answer repeated and late calls

@@ -150,7 +150,7 @@ Scheduler::State::Experiment& Scheduler::State::save(Placement& placement) {
   Experiment& experiment = experiments_[save.row.id];
   experiment.row = save.row;
   experiment.account = accounts_.number_of(save.row.owner);
-  experiment.rules = stored_placement(save.row.placement);
+  take_rules(experiment, save.row.placement);
   experiment.cells = static_cast<std::int64_t>(save.cells.size());
   for (const TrialRow& trial : save.trials) experiment.cell_of[trial.ordinal] = trial.cell;
   mutate(std::move(save));

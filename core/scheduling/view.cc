@@ -49,7 +49,7 @@ Fleet Scheduler::View::fleet() const {
     if (worker.row.state == WorkerState::kDraining) ++out.draining;
     if (worker.row.state != WorkerState::kActive) continue;
     out.workers.push_back({worker.row.name, worker.row.slots_json, worker.revisions, worker.slots,
-                           std::min(worker.slots, worker.running.size())});
+                           records_.slots_busy(worker), worker.gangs ? Records::devices_together(worker) : 1});
   }
   return out;
 }
@@ -137,7 +137,10 @@ std::string Scheduler::View::explain_queued(const Stage& stage, Now now) const {
     const auto data = missing_dataset(records_.requirements_[stage.requirement], worker.revisions);
     if (data && ++lacking == 1) dataset = *data;
   }
-  if (placed) return explain_slots(stage, now);
+  if (placed) {
+    const std::string small = explain_size(stage);
+    return small.empty() ? explain_slots(stage, now) : small;
+  }
   if (able > 0) return explain_placement(stage, able);
   if (present > 0 && lacking == present) return explain_data(dataset);
   if (present == 0 && drained > 0) {
@@ -177,12 +180,14 @@ std::string Scheduler::View::explain_slots(const Stage& stage, Now now) const {
     if (!worker.connected || !records_.takes(worker, stage)) continue;
     ++able;
     slots += worker.slots;
-    busy += std::min(worker.slots, worker.running.size());
+    busy += records_.slots_busy(worker);
     name = worker.row.name;
   }
   if (std::string text = explain_late(stage, now); !text.empty()) return text;
   if (records_.requirements_.exclusive(stage.requirement)) {
     if (std::string text = explain_alone(stage, now); !text.empty()) return text;
+  } else if (records_.fewest_devices(stage) > 1) {
+    return explain_several(stage, now);
   } else if (busy < slots) {
     if (std::string text = explain_shut(stage); !text.empty()) return text;
   }
@@ -214,16 +219,23 @@ std::optional<Microseconds> Scheduler::View::time_left(const Stage& stage, Now n
 
 std::optional<Microseconds> Scheduler::View::until_free_slot(const Stage& stage, Now now) const {
   const bool alone = records_.requirements_.exclusive(stage.requirement);
+  const auto wanted = static_cast<std::size_t>(records_.fewest_devices(stage));
   std::optional<Microseconds> soonest;
   for (const auto& [id, worker] : records_.workers_) {
     if (!worker.connected || !records_.takes(worker, stage)) continue;
-    if (worker.running.empty() || (!alone && worker.running.size() < worker.slots)) return 0;
-    std::optional<Microseconds> here;  // the first to end, or for a stage that runs alone the last
+    std::size_t free = worker.slots - records_.slots_busy(worker);
+    if (worker.running.empty() || (!alone && free >= wanted)) return 0;
+    std::vector<std::pair<Microseconds, std::size_t>> ends;  // and how many slots are free then
     for (const StageId running : worker.running) {
-      const auto left = time_left(records_.stages_.at(running), now);
-      if (left) here = alone ? std::max(here.value_or(*left), *left) : std::min(here.value_or(*left), *left);
+      const Stage& other = records_.stages_.at(running);
+      if (const auto left = time_left(other, now)) ends.emplace_back(*left, other.running->slots.size());
     }
-    if (here) soonest = std::min(soonest.value_or(*here), *here);
+    if (ends.empty()) continue;
+    std::sort(ends.begin(), ends.end());
+    auto last =
+        ends.begin();  // which makes enough of them free; for a stage that runs alone, and if none does, the last
+    for (free += last->second; std::next(last) != ends.end() && (alone || free < wanted); free += last->second) ++last;
+    soonest = std::min(soonest.value_or(last->first), last->first);
   }
   return soonest;
 }
@@ -245,6 +257,7 @@ std::string Scheduler::View::explain_running(const Stage& stage, Now now) const 
   const std::int64_t stop = Records::stop_point(stage.references);
   if (stop > 0) text += "; it parks at step " + std::to_string(stop) + ", as far as its search wants it for now";
   if (stop == kNoFurther) text += "; it parks at its next validation, since nobody wants it to go further";
+  if (stage.running->halt) text += "; it is being saved and stopped: " + stage.running->halt->reason;
   if (worker.row.drain == Drain::kStopWork) text += "; it is being saved and stopped, since its worker drains";
   const Microseconds silent = now.steady - worker.heard;
   if (silent > records_.policy_.lease) {
@@ -269,10 +282,11 @@ std::string Scheduler::View::explain_way(const Stage& stage) const {
 std::string Scheduler::View::explain_alone(const Stage& stage, Now now) const {
   const Reservations reserved = records_.reservations(records_.turns());
   const auto mine = std::find_if(reserved.begin(), reserved.end(),
-                                 [&](const auto& entry) { return entry.second.key.stage == stage.row.id; });
+                                 [&](const auto& entry) { return entry.second.turn.key.stage == stage.row.id; });
   if (mine == reserved.end()) return "";
-  const std::string name = records_.workers_.at(mine->first.first).row.name;
-  const std::vector<const Stage*> busy = records_.running_on(mine->first);
+  const Worker& worker = records_.workers_.at(mine->first.first);
+  const std::string& name = worker.row.name;
+  const std::vector<const Stage*> busy = records_.running_on({worker.row.id, worker.device(mine->first.second)});
   std::string text = "runs alone on its device: ";
   if (busy.empty()) return text + name + " is empty and kept free for it until it asks for work with every slot";
   text += "waits until " + name + " is empty, where stage " + std::to_string(busy.front()->row.id) + " (" +
@@ -298,11 +312,14 @@ std::string Scheduler::View::explain_shut(const Stage& stage) const {
       text = "waits for a free slot: stage " + std::to_string(running) + " (" + other.row.kind + ") runs alone on " +
              worker.row.name;
     }
-    for (const auto& [device, kept] : reserved) {
-      if (device.first != id || !text.empty()) continue;
-      const StageId first = kept.key.stage;
+    for (const auto& [slot, kept] : reserved) {
+      if (slot.first != id || !text.empty()) continue;
+      const StageId first = kept.turn.key.stage;
+      const int devices = records_.requirements_.devices(kept.turn.requirement);
       text = "waits for a free slot: " + worker.row.name + " is kept free for stage " + std::to_string(first) + " (" +
-             records_.stages_.at(first).row.kind + "), which runs alone and comes before it";
+             records_.stages_.at(first).row.kind + "), which " +
+             (devices > 1 ? "takes " + std::to_string(devices) + " devices together" : "runs alone") +
+             " and comes before it";
     }
   }
   return text;

@@ -36,6 +36,8 @@ class Scheduler::View {
   std::string explain_way(const Stage& stage) const;
   std::string explain_data(const std::string& dataset) const;
   std::string explain_slots(const Stage& stage, Now now) const;
+  std::string explain_size(const Stage& stage) const;
+  std::string explain_several(const Stage& stage, Now now) const;
   std::string explain_alone(const Stage& stage, Now now) const;
   std::string explain_shut(const Stage& stage) const;
   std::string explain_late(const Stage& stage, Now now) const;

@@ -77,11 +77,12 @@ std::string Scheduler::View::explain_placement(const Stage& stage, int able) con
 std::string Scheduler::View::explain_bounds(const Stage& stage) const {
   if (!records_.accounts_.shared() || stage.ready.empty()) return "";
   std::optional<std::int64_t> least;
+  const std::int64_t fewest = records_.fewest_devices(stage);
   for (const auto& [id, worker] : records_.workers_) {
     if (!worker.connected || !records_.takes(worker, stage)) continue;
     const bool alone = records_.requirements_.exclusive(stage.requirement);
     for (std::size_t slot = 0; slot < std::max<std::size_t>(worker.slots, 1); ++slot) {
-      const std::int64_t weight = Records::weight_on(worker, static_cast<int>(slot), alone);
+      const std::int64_t weight = Records::weight_on(worker, {static_cast<int>(slot)}, alone) * fewest;
       least = std::min(least.value_or(weight), weight);
     }
   }

@@ -124,6 +124,7 @@ void Scheduler::State::take_offer(Worker& worker, const WorkerRegistered& event)
   worker.slots = event.slots.size();
   take_slots(worker, event.slots);
   worker.labels = event.labels.effective();
+  worker.gangs = event.gangs;
 }
 
 // A daemon started anew: whatever its predecessor ran and it does not hold died with the predecessor.
@@ -208,6 +209,7 @@ void Scheduler::State::handle(const LeasesSynced& event) {
     if (const Stage* stage = run_by(*worker, lease.stage_id, lease.attempt)) {
       const std::int64_t until = stop_point(stage->references);
       if (until != kToTheEnd) wishes.until[lease.stage_id] = until;
+      if (stage->running->halt) wish = LeaseWish::kCheckpointAndStop;
     } else {
       auto ended = ended_.find({lease.stage_id, lease.attempt});
       wish = ended != ended_.end() && ended->second == AttemptState::kCancelled ? LeaseWish::kCancel : LeaseWish::kDrop;

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "core/base/error.h"
+#include "core/experiment/labels.h"
 #include "core/experiment/pace.h"
 #include "core/scheduling/capacity.h"
 
@@ -92,7 +93,9 @@ class Forecast {
  public:
   Forecast(Store& store, const Catalog& catalog, const Fleet& fleet, const ExperimentPlan& plan,
            const std::map<std::string, StageRow>& stored)
-      : store_(store), fleet_(fleet), plan_(plan), stored_(stored), paces_(catalog, devices_of(fleet)) {}
+      : store_(store), fleet_(fleet), plan_(plan), stored_(stored), paces_(catalog, devices_of(fleet)) {
+    if (const PlacementPtr rules = stored_placement(plan.placement)) together_ = rules->devices;
+  }
 
   absl::Status fill(v1::Plan* out) {
     LOCUS_RETURN_IF_ERROR(read_runs());
@@ -175,7 +178,7 @@ class Forecast {
     for (const DeviceSlots& kind : device_slots(fleet_)) {
       if (kind.device != all.device() || kind.free <= 0) continue;
       out->set_free_slots(kind.free);
-      out->set_wall_seconds(makespan(trials, kind.free));
+      if (kind.free >= together_) out->set_wall_seconds(makespan(trials, kind.free / together_));
     }
   }
 
@@ -186,9 +189,11 @@ class Forecast {
     for (const PlannedTrial& trial : plan_.trials) {
       if (trial.cell == last) continue;
       const PlannedCell& cell = plan_.cells[static_cast<std::size_t>(trial.cell)];
-      CellNeed need{cell.label, {}};
+      CellNeed need{cell.label, {}, 1};
       for (const PlannedStage& stage : trial.stages) {
-        if (to_run(stage)) need.stages.push_back(stage.requirements);
+        if (!to_run(stage)) continue;
+        need.stages.push_back(stage.requirements);
+        if (stage.kind == "train") need.devices = together_;
       }
       if (need.stages.empty()) continue;
       last = trial.cell;
@@ -202,6 +207,7 @@ class Forecast {
   const ExperimentPlan& plan_;
   const std::map<std::string, StageRow>& stored_;
   Paces paces_;
+  int together_ = 1;  // devices that a training takes
 };
 
 }  // namespace

@@ -23,15 +23,16 @@ namespace {
 
 constexpr int kSlotsMost = 1024, kRevisionsMost = 10'000, kHeldMost = 4096, kDatasetsMost = 1000;
 constexpr std::size_t kTextMost = 256;
+constexpr int kGangProtocol = 3;  // from which on a worker knows stages over several devices
 constexpr Microseconds kLifeMost = std::chrono::microseconds(std::chrono::years(10)).count();  // who says more stays
 
 absl::Status check(const v1::RegisterWorkerRequest& request) {
-  if (request.protocol_version() != kProtocolVersion) {
+  if (request.protocol_version() < kProtocolOldest || request.protocol_version() > kProtocolVersion) {
     return make_error(
         absl::StatusCode::kFailedPrecondition, ErrorReason::kUnsupportedVersion,
         "the worker speaks protocol version " + std::to_string(request.protocol_version()) +
-            " and this server version " + std::to_string(kProtocolVersion) +
-            "; install the same release of Locus on both",
+            " and this server version " + std::to_string(kProtocolVersion) + ", from " +
+            std::to_string(kProtocolOldest) + " on; install the same release of Locus on both",
         "protocol_version",
         {{"worker", std::to_string(request.protocol_version())}, {"server", std::to_string(kProtocolVersion)}});
   }
@@ -100,6 +101,7 @@ WorkerRegistered to_event(const v1::RegisterWorkerRequest& request) {
   for (const auto& extension : request.extensions())
     event.revisions[extension_requirement(extension.name(), extension.digest())] = kCopyRevision;
   event.running = from_proto(request.held());
+  event.gangs = request.protocol_version() >= kGangProtocol;
   event.instance = request.instance();
   event.take_over = request.take_over();
   if (request.has_time_left()) {
@@ -125,6 +127,7 @@ void fill(const Grant& grant, v1::StageGrant* out) {
   out->set_title(grant.title);
   out->set_limit_seconds(grant.limit_seconds);
   out->set_until_step(grant.until_step);
+  if (grant.slots.size() > 1) out->set_devices(static_cast<std::uint32_t>(grant.slots.size()));
 }
 
 // One long poll. Answered once on the strand: by a grant, the end of the wait, or the caller's going.

@@ -56,6 +56,15 @@ TEST_F(Comparability, TellsEnginesApartAndTakesAnUnnamedOneForOurs) {
               ElementsAre("mixed engine in train stages (locus, own-training) of 1 row: differences may come from it"));
 }
 
+TEST_F(Comparability, TellsSeveralDevicesFromOneAndTakesAnUnsaidNumberForOne) {
+  add(R"({"device":"cpu"})");
+  add(R"({"device":"cpu","world":4})");
+  add(R"({"device":"cpu","world":1})");
+  EXPECT_THAT(found().flags, ElementsAre(IsEmpty(), ElementsAre(kMixedDevices), IsEmpty()));
+  EXPECT_THAT(found().sentences,
+              ElementsAre("mixed number of devices in train stages (1, 4) of 1 row: differences may come from it"));
+}
+
 TEST_F(Comparability, ComparesWithTheWholeColumnWithoutAReference) {
   add(R"({"device":"cpu"})").reference = -1;
   add(R"({"device":"cuda"})").reference = -1;

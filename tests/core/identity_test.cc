@@ -112,7 +112,7 @@ TEST(Identity, OfOtherStagesIsUntouchedByAMeasurementBesideThem) {
 TEST(Identity, DoesNotDependOnKeyOrderNamesOrPriority) {
   Json other = Json::parse(R"({"train": {"limit": 16000, "lr": 3e-3, "batch": 32.0, "epochs": 2},
     "stages": [{"evaluate": {"resolution": [28, 42, 56]}}], "replicates": {"seed": [0, 1, 2, 3, 4]}, "priority": 7, "class": "scavenge", "owner": "ada",
-    "placement": {"require": {"pool": "vision"}, "prefer": {"node/cores": "8"}},
+    "placement": {"devices": 4, "require": {"pool": "vision"}, "prefer": {"node/cores": "8"}},
     "description": "another name for the same work", "name": "another-name",
     "model": {"pool": "mean", "patch": 7, "heads": 4, "depth": 3, "dim": 64, "backbone": "vit"},
     "matrix": {"prior": ["none", "ape", "rope-axial", "alibi-2d", ["learned-absolute", "violin"], "guidance"]},

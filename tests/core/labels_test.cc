@@ -47,6 +47,9 @@ TEST(Placement, IsMetByWhoeverHasEveryRequiredLabel) {
 TEST(Placement, ReadsBackAsItIsStored) {
   const PlacementRules rules{.require = {{"pool", "vision"}}, .prefer = {{"zone", "a"}}};
   EXPECT_EQ(*stored_placement(placement_text(rules)), rules);
+  EXPECT_EQ(placement_text({.devices = 4}), R"({"devices":4})");
+  EXPECT_EQ(stored_placement(R"({"devices":4})")->devices, 4);
+  EXPECT_EQ(placement_text(*read_placement(Json{{"devices", 1}})), "") << "as if it were not there";
   EXPECT_EQ(stored_placement(""), nullptr);
   EXPECT_EQ(placement_text({}), "");
 }

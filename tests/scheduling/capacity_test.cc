@@ -54,6 +54,15 @@ TEST(Capacity, NamesWhatNoWorkerHasAndForWhichCells) {
       << "each has one of them";
 }
 
+TEST(Capacity, NamesTheDevicesThatAreNeededTogetherAndTheMostAWorkerHas) {
+  WorkerOffer large = offer("x", 2, 4);
+  large.together = 4;
+  const std::vector<CellNeed> cells = {{"one", {plain()}, 1}, {"four", {plain()}, 4}, {"eight", {plain()}, 8}};
+  EXPECT_THAT(capacity_warnings(cells, {{offer("w", 2), large}, 0, 0}),
+              ElementsAre("training 'eight' needs 8 devices of one node, and the largest connected worker that can run "
+                          "it has 4"));
+}
+
 TEST(Capacity, NamesTheMemoryThatIsNeededAndTheMostThereIs) {
   const std::vector<CellNeed> cells = {{"small", {plain(1)}}, {"large", {plain(20)}}, {"larger", {plain(30)}}};
   EXPECT_THAT(capacity_warnings(cells, {{offer("w", 8), offer("x", 16)}, 0, 0}),

@@ -18,16 +18,17 @@ class WorkerProtocol : public ServerTest {
 
 TEST_F(WorkerProtocol, RefusesAnotherProtocolVersionNamingBoth) {
   FakeWorker worker(channel_, "old");
-  for (const int other : {0, 1, 3, 99}) {  // 1: it would train past every stop point
+  for (const int other : {0, 1, 4, 99}) {  // 1: it would train past every stop point
     const grpc::Status status =
         worker.register_with([&](v1::RegisterWorkerRequest& request) { request.set_protocol_version(other); });
     EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
     EXPECT_EQ(wire_error(status).reason, "UNSUPPORTED_VERSION");
     EXPECT_EQ(wire_error(status).field, "protocol_version");
     EXPECT_NE(status.error_message().find("protocol version " + std::to_string(other) + " and"), std::string::npos);
-    EXPECT_NE(status.error_message().find("server version 2"), std::string::npos) << status.error_message();
+    EXPECT_NE(status.error_message().find("server version 3, from 2 on"), std::string::npos) << status.error_message();
   }
   EXPECT_TRUE(worker.register_with([](v1::RegisterWorkerRequest& request) { request.set_protocol_version(2); }).ok());
+  EXPECT_TRUE(worker.register_with([](v1::RegisterWorkerRequest& request) { request.set_protocol_version(3); }).ok());
 }
 
 TEST_F(WorkerProtocol, TellsAnUnknownSessionToRegister) {

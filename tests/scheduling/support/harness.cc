@@ -99,6 +99,7 @@ WorkerRegistered Harness::ordinary(const std::string& name, const std::string& s
   event.slots = std::move(slots);
   event.revisions = std::move(revisions);
   event.running = std::move(running);
+  event.gangs = true;
   return event;
 }
 

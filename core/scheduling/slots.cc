@@ -1,0 +1,85 @@
+// What runs on the slots of a worker, and how many of them belong together.
+#include <algorithm>
+
+#include "core/scheduling/records.h"
+
+namespace locus {
+
+std::vector<int> Scheduler::Records::slots_of_device(const Worker& worker, int device) {
+  std::vector<int> slots;
+  for (std::size_t slot = 0; slot < worker.device_of.size(); ++slot) {
+    if (worker.device_of[slot] == device) slots.push_back(static_cast<int>(slot));
+  }
+  return slots;
+}
+
+// Whether a stage that has these slots may have that one, too: all of the CPU, or each of a device of its own.
+bool Scheduler::Records::spreads_alike(const Worker& worker, const std::vector<int>& chosen, int slot) {
+  return std::all_of(chosen.begin(), chosen.end(), [&](int other) {
+    if (other == slot || worker.cpu(other) != worker.cpu(slot)) return false;
+    return worker.cpu(slot) || worker.device(other) != worker.device(slot);
+  });
+}
+
+// How many devices of one kind it has that a stage could take together.
+int Scheduler::Records::devices_together(const Worker& worker) {
+  std::set<int> devices(worker.device_of.begin(), worker.device_of.end());
+  const auto cpus = std::count(worker.device_of.begin(), worker.device_of.end(), 0);
+  devices.erase(0);
+  return static_cast<int>(std::max<std::ptrdiff_t>({1, cpus, std::ssize(devices)}));
+}
+
+std::size_t Scheduler::Records::slots_busy(const Worker& worker) const {
+  std::size_t busy = 0;
+  for (const StageId id : worker.running) busy += std::max<std::size_t>(1, stages_.at(id).running->slots.size());
+  return std::min(busy, worker.slots);
+}
+
+// The stage that has the slot; null: none.
+const Scheduler::Records::Stage* Scheduler::Records::holder(const Worker& worker, int slot) const {
+  for (const StageId id : worker.running) {
+    const Stage& stage = stages_.at(id);
+    const std::vector<int>& slots = stage.running->slots;
+    if (std::find(slots.begin(), slots.end(), slot) != slots.end()) return &stage;
+  }
+  return nullptr;
+}
+
+// Likewise, or what runs alone on its device; null: it is free.
+const Scheduler::Records::Stage* Scheduler::Records::occupant(const Worker& worker, int slot) const {
+  if (const Stage* stage = holder(worker, slot)) return stage;
+  const std::vector<const Stage*> beside = running_on({worker.row.id, worker.device(slot)});
+  const auto alone = std::find_if(beside.begin(), beside.end(),
+                                  [&](const Stage* stage) { return requirements_.exclusive(stage->requirement); });
+  return alone == beside.end() ? nullptr : *alone;
+}
+
+std::vector<const Scheduler::Records::Stage*> Scheduler::Records::running_on(const Device& device) const {
+  const Worker& worker = workers_.at(device.first);
+  std::vector<const Stage*> out;
+  for (const StageId id : worker.running) {
+    const Stage& stage = stages_.at(id);
+    const std::vector<int>& slots = stage.running->slots;
+    const auto there = [&](int slot) { return worker.device(slot) == device.second; };
+    if (slots.empty() || std::any_of(slots.begin(), slots.end(), there)) out.push_back(&stage);
+  }
+  return out;
+}
+
+// Whether what runs on the device of that slot runs alone.
+bool Scheduler::Records::taken_alone(const Worker& worker, int slot) const {
+  const std::vector<const Stage*> beside = running_on({worker.row.id, worker.device(slot)});
+  return std::any_of(beside.begin(), beside.end(),
+                     [&](const Stage* stage) { return requirements_.exclusive(stage->requirement); });
+}
+
+// Whether the whole device of that slot is free, by our books and by what the worker says.
+bool Scheduler::Records::vacant(const Worker& worker, int slot, const Waiting& waiting) const {
+  const std::vector<int> whole = slots_of_device(worker, worker.device(slot));
+  const auto offered = [&](int other) {
+    return std::find(waiting.free_slots.begin(), waiting.free_slots.end(), other) != waiting.free_slots.end();
+  };
+  return std::all_of(whole.begin(), whole.end(), offered) && running_on({worker.row.id, worker.device(slot)}).empty();
+}
+
+}  // namespace locus

@@ -1,0 +1,56 @@
+// Why a stage that takes several devices of a worker together waits.
+#include <algorithm>
+
+#include "core/scheduling/view.h"
+
+namespace locus {
+
+// Of a stage that connected workers have everything for but the size; empty when one is large enough.
+std::string Scheduler::View::explain_size(const Stage& stage) const {
+  const int needed = records_.fewest_devices(stage);
+  if (needed == 1) return "";
+  const Worker *largest = nullptr, *older = nullptr;
+  for (const auto& [id, worker] : records_.workers_) {
+    if (!worker.connected || worker.row.state != WorkerState::kActive || !meets_one(worker, stage)) continue;
+    if (first_missing(records_.requirements_[stage.requirement], worker.revisions)) continue;
+    if (Records::devices_together(worker) >= needed && worker.gangs) return "";
+    const Worker*& place = worker.gangs ? largest : older;
+    if (place == nullptr || Records::devices_together(worker) > Records::devices_together(*place)) place = &worker;
+  }
+  std::string text = "waits for a larger worker: it needs " + std::to_string(needed) + " devices of one node";
+  if (largest != nullptr) {
+    text += ", the largest has " + std::to_string(Records::devices_together(*largest)) + " (" + largest->row.name + ")";
+  }
+  if (older != nullptr && Records::devices_together(*older) >= needed) {
+    text += std::string(largest != nullptr ? "; " : ", ") + older->row.name + " has " +
+            std::to_string(Records::devices_together(*older)) +
+            " and is of a release that trains on one at a time: update it";
+  } else if (largest == nullptr && older != nullptr) {
+    text += ", and " + older->row.name + " is of a release that trains on one at a time: update it";
+  }
+  return text;
+}
+
+// A connected worker is large enough.
+std::string Scheduler::View::explain_several(const Stage& stage, Now now) const {
+  const std::string needed = std::to_string(records_.fewest_devices(stage)) + " devices of one worker together: ";
+  const Reservations reserved = records_.reservations(records_.turns());
+  const Worker* worker = nullptr;
+  int kept = 0, used = 0;
+  for (const auto& [slot, held] : reserved) {
+    if (held.turn.key.stage != stage.row.id) continue;
+    worker = &records_.workers_.at(slot.first);
+    ++kept;
+    used += records_.occupant(*worker, slot.second) != nullptr ? 1 : 0;
+  }
+  if (worker == nullptr) return "takes " + needed + "what comes before it has them; " + explain_place(stage);
+  const std::string free = std::to_string(kept - used) + " of " + worker->row.name;
+  if (used == 0) return "takes " + needed + free + " are kept free for it until it asks for work with all of them";
+  std::string text = "takes " + needed + (kept == used ? "none" : std::to_string(kept - used)) + " of " +
+                     worker->row.name + (kept - used == 1 ? " is" : " are") + " free and kept for it, " +
+                     std::to_string(used) + (used == 1 ? " is" : " are") + " in use";
+  if (const auto until = until_free_slot(stage, now)) text += " until about " + clock_text(now.wall + *until);
+  return text + "; nothing that comes after it is started there meanwhile, but what is over by then";
+}
+
+}  // namespace locus
