@@ -32,6 +32,9 @@ constexpr std::uint32_t kNamespaces =
 constexpr long kRefused[] = {
     // other processes
     SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_process_madvise, SYS_pidfd_getfd, SYS_kcmp,
+    // memory, locks and queues that go by numbers and names which Landlock does not know
+    SYS_shmget, SYS_shmat, SYS_shmctl, SYS_semget, SYS_semop, SYS_semtimedop, SYS_semctl, SYS_msgget, SYS_msgsnd,
+    SYS_msgrcv, SYS_msgctl, SYS_mq_open, SYS_mq_unlink,
     // the view of the file system, and namespaces
     SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot, SYS_open_tree, SYS_move_mount, SYS_fsopen, SYS_fsconfig,
     SYS_fsmount, SYS_fspick, SYS_mount_setattr, SYS_setns, SYS_unshare, SYS_open_by_handle_at, SYS_quotactl, SYS_swapon,
@@ -108,6 +111,12 @@ std::vector<SystemCallRule> system_call_filter(ChildSockets sockets) {
       program.answer_if(AF_INET6, SECCOMP_RET_ALLOW);
     }
     program.answer(kRefuse);
+  });
+  // Limits are its own alone to look at and to change: lowered ones would end other processes of the same user.
+  program.only_for(SYS_prlimit64, [&] {
+    program.load(argument(0));
+    program.answer_unless(0, kRefuse);
+    program.answer(SECCOMP_RET_ALLOW);
   });
   for (const long call : kRefused) program.answer_if(std::uint32_t(call), kRefuse);
   program.answer(SECCOMP_RET_ALLOW);

@@ -33,6 +33,7 @@
 #include "server/http/openapi.h"
 #include "server/runtime/maintenance.h"
 #include "server/runtime/purger.h"
+#include "server/runtime/retention.h"
 #include "server/runtime/search_runner.h"
 #include "server/tls/keeper.h"
 #include "storage/sqlite/store.h"
@@ -214,9 +215,7 @@ class Server::Running {
   }
 
   void sweep() {
-    const Microseconds now = parts_.clock->wall();
-    const Mutation forget = ForgetIdentity{now - kAuditKept.count()};
-    if (const absl::Status status = parts_.store->apply({&forget, 1}, now); !status.ok())
+    if (const absl::Status status = retention_->forget_old(); !status.ok())
       log_info("old rows of the audit: {}", std::string(status.message()));
     const auto swept = maintenance_->collect_garbage({});
     if (!swept.ok()) return log_info("garbage: {}", std::string(swept.status().message()));
@@ -278,6 +277,7 @@ class Server::Running {
     if (!scratch.empty()) std::filesystem::remove_all(scratch, ignored);  // copies that a crash left
     maintenance_ =
         std::make_unique<Maintenance>(*parts_.store, *parts_.artifacts, gate_, *parts_.clock, scratch, LOCUS_VERSION);
+    retention_ = std::make_unique<Retention>(*parts_.store, *parts_.clock);
     purger_ = std::make_unique<Purger>(*parts_.store, *coordinator_, *maintenance_);
     desk_ = std::make_unique<PictureDesk>(
         *parts_.artifacts, *catalogs_, make_picture_program(options.trainer, options.data_root, options.isolate),
@@ -341,6 +341,7 @@ class Server::Running {
   std::unique_ptr<PlannedSearches> script_;
   std::unique_ptr<SearchRunner> searches_;
   std::unique_ptr<Maintenance> maintenance_;
+  std::unique_ptr<Retention> retention_;
   std::unique_ptr<Purger> purger_;
   std::unique_ptr<PictureDesk> desk_;
   std::unique_ptr<Gate> gate_of_calls_;

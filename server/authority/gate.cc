@@ -57,7 +57,7 @@ absl::Status Gate::limit(const Principal& who, const RpcRule& rule) {
 
 absl::StatusOr<HeldPlace> Gate::hold(const Principal& who, const RpcRule& rule) {
   if (unasked(who)) return HeldPlace();
-  return places_.take(counted_as(who), rule);
+  return places_.take(counted_as(who), who.address, rule);
 }
 
 absl::Status Gate::admit(const Caller& caller, const google::protobuf::Message& request) {

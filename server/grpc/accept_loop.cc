@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "core/base/clock.h"
+#include "core/base/counted_address.h"
 #include "core/base/error.h"
 #include "core/log/log.h"
 

@@ -174,8 +174,9 @@ class Download final : public grpc::ServerWriteReactor<v1::DownloadArtifactRespo
   }
 
   absl::Status open() {
-    LOCUS_RETURN_IF_ERROR(
-        doors_.admit(Caller(who_, LOCUS_RULE_OF(ArtifactService, DownloadArtifact), request_), request_));
+    const RpcRule& rule = LOCUS_RULE_OF(ArtifactService, DownloadArtifact);
+    LOCUS_RETURN_IF_ERROR(doors_.admit(Caller(who_, rule, request_), request_));
+    LOCUS_ASSIGN_OR_RETURN(own_place_, doors_.hold(who_, rule));
     LOCUS_RETURN_IF_ERROR(place_.status());
     LOCUS_ASSIGN_OR_RETURN(size_, artifacts_.size(sha256_));
     return check_offset(offset_, size_);
@@ -196,6 +197,7 @@ class Download final : public grpc::ServerWriteReactor<v1::DownloadArtifactRespo
   const Place place_;
   Gate& doors_;
   const Principal who_;
+  HeldPlace own_place_;  // among its caller's
   const v1::DownloadArtifactRequest request_;
   const std::string sha256_;
   std::int64_t offset_, size_ = 0;

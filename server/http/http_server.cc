@@ -7,6 +7,7 @@
 #include <cstring>
 #include <list>
 
+#include "core/base/counted_address.h"
 #include "core/base/error.h"
 #include "core/log/log.h"
 #include "server/http/session.h"

@@ -1,7 +1,6 @@
 // Counting connections.
 #include "server/tls/address_book.h"
 
-#include <arpa/inet.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -11,27 +10,12 @@
 namespace locus::server {
 namespace {
 
-constexpr std::size_t kPrefix = 8;  // bytes of an IPv6 address that one household has
-
 ino_t inode_of(int fd) {
   struct stat about {};
   return ::fstat(fd, &about) == 0 && S_ISSOCK(about.st_mode) ? about.st_ino : 0;
 }
 
 }  // namespace
-
-std::string counted_address(const sockaddr_storage& address) {
-  if (address.ss_family == AF_INET) {
-    const auto& four = reinterpret_cast<const sockaddr_in&>(address).sin_addr;
-    const char* bytes = reinterpret_cast<const char*>(&four);
-    return bytes[0] == 127 ? std::string() : std::string(bytes, sizeof four);
-  }
-  const auto& six = reinterpret_cast<const sockaddr_in6&>(address).sin6_addr;
-  const char* bytes = reinterpret_cast<const char*>(&six);
-  if (IN6_IS_ADDR_LOOPBACK(&six)) return "";
-  if (IN6_IS_ADDR_V4MAPPED(&six)) return bytes[12] == 127 ? std::string() : std::string(bytes + 12, 4);
-  return {bytes, kPrefix};
-}
 
 void AddressBook::forget_closed(Entry& entry) {
   std::erase_if(entry.open, [](const Connection& one) { return inode_of(one.fd) != one.inode; });

@@ -10,25 +10,20 @@
 
 #include "core/base/clock.h"
 
-struct sockaddr_storage;
-
 namespace locus::server {
 
-// What one address may do before anybody knows who it is. Of IPv6 the first 64 bits are the address.
+// What one address may do before anybody knows who it is.
 struct ConnectionLimits {
   int new_each_second = 20, open = 64;
   bool loopback = false;  // counts connections from this machine, too
 };
-
-// The address that connections are counted under, without its port; empty for loopback.
-std::string counted_address(const sockaddr_storage& address);
 
 // Thread-compatible. Nobody tells it when a connection ends: it remembers the inode of each socket, and looks whether the
 // descriptor still is that socket when an address seems to have too many.
 class AddressBook {
  public:
   explicit AddressBook(ConnectionLimits limits) : limits_(limits) {}
-  // Whether `address` may have the connection `fd`, which is then counted.
+  // Whether `address`, as counted_address() has it, may have the connection `fd`, which is then counted.
   bool admit(const std::string& address, int fd, Microseconds now);
 
  private:

@@ -13,6 +13,9 @@ namespace locus::test {
 namespace {
 
 using server::HeldPlace;
+using server::Lasting;
+using server::most_at_a_time;
+using server::most_of_an_address;
 
 class UnderWay : public CallersTest {
  protected:
@@ -89,6 +92,76 @@ TEST_F(UnderWay, OneCallerUploadsTwoAtATime) {
   EXPECT_EQ(one.end().error_code(), grpc::StatusCode::DATA_LOSS) << "it brought nothing";
   EXPECT_TRUE(soon([&] { return OpenUpload(channel, as("operator"), "").end().ok(); }));
   two.end();
+}
+
+TEST_F(UnderWay, OneCallerDownloadsEightAtATimeOverBothDoors) {
+  const std::string bytes(std::size_t{16} << 20,
+                          'x');  // more than lies in the buffers of a connection that nobody reads
+  OpenUpload upload(connection_of("operator"), as("operator"), bytes);
+  for (std::size_t at = 0; at < bytes.size(); at += kChunkBytes) {
+    v1::UploadArtifactRequest request;
+    request.set_chunk(bytes.substr(at, kChunkBytes));
+    ASSERT_TRUE(upload.stream->Write(request));
+  }
+  ASSERT_TRUE(upload.end().ok());
+  const std::string target = "/api/v1/artifacts/" + sha256_hex(bytes);
+  const auto download_as = [&](const std::string& caller) {
+    return std::make_unique<EventReader>(http().address(), target, bearer(caller));
+  };
+  std::vector<std::unique_ptr<EventReader>> open;
+  for (int i = 0; i < most_at_a_time(Lasting::kDownload); ++i) {
+    open.push_back(download_as("operator"));
+    ASSERT_THAT(open.back()->head(), ::testing::HasSubstr(" 200 ")) << i;
+  }
+  const HttpAnswer refused = get_as("operator", target);
+  EXPECT_EQ(refused.status, 429) << refused.body.substr(0, 200);
+  EXPECT_EQ(reason(refused), "RATE_LIMITED");
+  EXPECT_EQ(refused.headers.at("retry-after"), "5");
+  EXPECT_THAT(refused.body, ::testing::HasSubstr("'operator' has 8 downloads under way"));
+  const auto context = as("operator");
+  v1::DownloadArtifactRequest request;
+  request.set_sha256(sha256_hex(bytes));
+  v1::DownloadArtifactResponse chunk;
+  const auto stream = v1::ArtifactService::NewStub(connection_of("operator"))->DownloadArtifact(context.get(), request);
+  EXPECT_FALSE(stream->Read(&chunk));
+  EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED) << "both doors count together";
+  EXPECT_THAT(download_as("admin")->head(), ::testing::HasSubstr(" 200 "));
+  EXPECT_EQ(get_as("operator", "/api/v1/server").status, 200) << "and answers other questions";
+  open.pop_back();
+  EXPECT_TRUE(soon([&] { return download_as("operator")->head().find(" 200 ") != std::string::npos; }));
+}
+
+TEST(PlacesOfAnAddress, ManyCallersOfOneAddressShareItsDownloads) {
+  const server::RpcRule& download = *server::find_rule("ArtifactService/DownloadArtifact");
+  server::Places places;
+  std::vector<HeldPlace> held;
+  const int most = most_of_an_address(Lasting::kDownload);
+  const auto caller = [](int i) { return "caller-" + std::to_string(i / 4); };  // none has as many as a caller may
+  for (int i = 0; i < most; ++i)
+    held.push_back(places.take(caller(i), "2001:db8::" + std::to_string(i), download).value());
+  const absl::Status refused = places.take("another", "2001:db8::ffff", download).status();
+  EXPECT_TRUE(has_reason(refused, ErrorReason::kRateLimited)) << refused;
+  EXPECT_THAT(std::string(refused.message()), ::testing::HasSubstr("'2001:db8::ffff' has 32 downloads under way"));
+  EXPECT_TRUE(places.take("another", "2001:db8:0:1::", download).ok()) << "another household";
+  EXPECT_TRUE(places.take("another", "192.0.2.1", download).ok());
+  held.pop_back();
+  EXPECT_TRUE(places.take("another", "2001:db8::ffff", download).ok());
+  for (const char* local : {"127.0.0.1", "::1", "::ffff:127.0.0.1"}) {
+    std::vector<HeldPlace> kept;
+    for (int i = 0; i <= most; ++i) kept.push_back(places.take(caller(i), local, download).value());
+  }
+}
+
+TEST(PlacesOfAnAddress, ARefusedCallTakesNothingOfItsCaller) {
+  const server::RpcRule& download = *server::find_rule("ArtifactService/DownloadArtifact");
+  server::Places places;
+  std::vector<HeldPlace> held;
+  for (int i = 0; i < most_of_an_address(Lasting::kDownload); ++i)
+    held.push_back(places.take("caller-" + std::to_string(i), "192.0.2.1", download).value());
+  for (int i = 0; i < 100; ++i) EXPECT_FALSE(places.take("ada", "192.0.2.1", download).ok());
+  for (int i = 0; i < most_at_a_time(Lasting::kDownload); ++i)
+    held.push_back(places.take("ada", "192.0.2.2", download).value());
+  EXPECT_FALSE(places.take("ada", "192.0.2.2", download).ok()) << "her own eight";
 }
 
 // An answer in pieces that nobody reads.

@@ -6,9 +6,11 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <fstream>
 #include <map>
 #include <set>
@@ -24,9 +26,10 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 
 // Calls of the probe that must stay as they are; all others it knows must be refused.
-const std::set<std::string> kHarmless = {"signal-self", "socket-pair", "thread"};
+const std::set<std::string> kHarmless = {"limits-of-self", "signal-self", "socket-pair", "thread"};
 // Calls that nobody else refuses, a container neither: that they are refused is the filter's doing.
-const std::set<std::string> kOpenToAll = {"socket-inet", "socket-inet6", "socket-local", "socket-netlink"};
+const std::set<std::string> kOpenToAll = {"socket-inet", "socket-inet6", "socket-local", "socket-netlink",
+                                          "shmget",      "semget",       "msgget",       "limits-of-parent"};
 
 class IsolationTest : public testing::Test {
  protected:
@@ -184,11 +187,29 @@ TEST_F(IsolationTest, SocketsAreAParameter) {
   }
 }
 
+TEST_F(IsolationTest, AbstractSocketsOutsideCannotBeReached) {
+  if (support_.landlock < 6) GTEST_SKIP() << "this kernel's Landlock does not scope abstract sockets";
+  const Fd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un at{};
+  at.sun_family = AF_UNIX;
+  ASSERT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&at), sizeof(sa_family_t)), 0);  // any free name
+  ASSERT_EQ(::listen(listener.get(), 1), 0);
+  socklen_t size = sizeof(at);
+  ASSERT_EQ(::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&at), &size), 0);
+  const std::string word = "abstract:" + std::string(at.sun_path + 1, size - offsetof(sockaddr_un, sun_path) - 1);
+  IsolationRules local = rules();
+  local.sockets = ChildSockets::kLocal;
+  EXPECT_EQ(probe({word}, nullptr).at(word), kAllowed);
+  EXPECT_EQ(isolated({word}, local).at(word), kRefused);
+}
+
 TEST_F(IsolationTest, LandlockAloneKeepsTcpOut) {
   if (support_.landlock < 4) GTEST_SKIP() << "this kernel's Landlock knows no TCP";
   const auto isolation = Isolation::prepare(rules(), {support_.landlock, false});
   ASSERT_TRUE(isolation.ok()) << isolation.status();
-  EXPECT_EQ(probe({"connect:9"}, *isolation).at("connect:9"), kDenied);
+  const auto found = probe({"connect:9", "bind:0"}, *isolation);
+  EXPECT_EQ(found.at("connect:9"), kDenied);
+  EXPECT_EQ(found.at("bind:0"), kDenied);
 }
 
 TEST_F(IsolationTest, LeavesNoCoreFilesAndGoesFirstWhenMemoryIsShort) {

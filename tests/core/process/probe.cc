@@ -1,6 +1,7 @@
 // Tries what its arguments name, one after the other, and prints "NAME ERRNO" for each; 0: it was allowed.
 //
-// read:PATH write:PATH list:PATH link:PATH run:PATH, connect:PORT (TCP to this machine), signal:PID, and the calls of
+// read:PATH write:PATH list:PATH link:PATH run:PATH, connect:PORT and bind:PORT (TCP of this machine), abstract:NAME
+// (connects to that socket), signal:PID, and the calls of
 // kCalls, which are made with arguments that are wrong, so that they do no harm where they are allowed.
 #include <dirent.h>
 #include <fcntl.h>
@@ -13,10 +14,12 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -61,14 +64,27 @@ int ran(const std::string& path) {
   return error;
 }
 
-int connected(const std::string& port) {
+// `ask`: connect or bind.
+int at_port(const std::string& port, int (*ask)(int, const sockaddr*, socklen_t)) {
   const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
   if (socket < 0) return errno;
-  sockaddr_in to{};
-  to.sin_family = AF_INET;
-  to.sin_port = htons(static_cast<std::uint16_t>(std::stoi(port)));
-  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  const int error = outcome(::connect(socket, reinterpret_cast<sockaddr*>(&to), sizeof(to)));
+  sockaddr_in at{};
+  at.sin_family = AF_INET;
+  at.sin_port = htons(static_cast<std::uint16_t>(std::stoi(port)));
+  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const int error = outcome(ask(socket, reinterpret_cast<sockaddr*>(&at), sizeof(at)));
+  ::close(socket);
+  return error;
+}
+
+int at_abstract(const std::string& name) {
+  const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  if (socket < 0) return errno;
+  sockaddr_un at{};
+  at.sun_family = AF_UNIX;
+  name.copy(at.sun_path + 1, sizeof(at.sun_path) - 1);
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  const int error = outcome(::connect(socket, reinterpret_cast<sockaddr*>(&at), size));
   ::close(socket);
   return error;
 }
@@ -93,6 +109,7 @@ std::function<int()> call(long number, Arguments... arguments) {
 }
 
 constexpr long kWrong = -1;
+constexpr long kNoQueue = 0x7ffffffe, kOtherAbi = 0x40000000;
 
 const std::map<std::string, std::function<int()>>& calls() {
   static const std::map<std::string, std::function<int()>> kCalls = {
@@ -109,6 +126,14 @@ const std::map<std::string, std::function<int()>>& calls() {
       {"process_vm_readv", call(SYS_process_vm_readv, kWrong, 0, 0, 0, 0, kWrong)},
       {"process_vm_writev", call(SYS_process_vm_writev, kWrong, 0, 0, 0, 0, kWrong)},
       {"pidfd_getfd", call(SYS_pidfd_getfd, kWrong, kWrong, 0)},
+      {"shmget", call(SYS_shmget, 0, 0, 0)},
+      {"shmat", call(SYS_shmat, kWrong, 0, 0)},
+      {"semget", call(SYS_semget, 0, 0, 0)},
+      {"msgget", call(SYS_msgget, kNoQueue, 0)},
+      {"mq_open", call(SYS_mq_open, 0, 0, 0, 0)},
+      {"limits-of-parent", [] { return outcome(::prlimit(::getppid(), RLIMIT_NOFILE, nullptr, nullptr)); }},
+      {"limits-of-self", [] { return outcome(::prlimit(0, RLIMIT_NOFILE, nullptr, nullptr)); }},
+      {"other-abi", call(kOtherAbi | SYS_getpid)},
       {"io_uring_setup", call(SYS_io_uring_setup, 0, 0)},
       {"setns", call(SYS_setns, kWrong, 0)},
       {"unshare", call(SYS_unshare, 0)},
@@ -135,7 +160,9 @@ int attempt(const std::string& word) {
   if (verb == "list") return listed(object);
   if (verb == "link") return outcome(::symlink("/etc/passwd", object.c_str()));
   if (verb == "run") return ran(object);
-  if (verb == "connect") return connected(object);
+  if (verb == "connect") return at_port(object, ::connect);
+  if (verb == "bind") return at_port(object, ::bind);
+  if (verb == "abstract") return at_abstract(object);
   if (verb == "signal") return outcome(::kill(std::stoi(object), 0));
   return ENOSYS;
 }
