@@ -10,7 +10,7 @@ namespace locus {
 enum class ChildSockets {
   kNone,     // those it is given, and pairs
   kLocal,    // and those of this machine, which drivers speak over
-  kNetwork,  // and TCP and UDP: trainers that speak to one another
+  kNetwork,  // and TCP, UDP and the list of interfaces: trainers that speak to one another
 };
 
 using SystemCallRule = sock_filter;

@@ -31,12 +31,13 @@ std::vector<int> other_slots(const Attempt& attempt) {
   return all.empty() ? std::vector<int>() : std::vector<int>(all.begin() + 1, all.end());
 }
 
-// Trainers that exchange tensors need sockets of the network.
+// Trainers that exchange tensors need sockets of the network, and Gloo looks up where on the buses its interface is.
 TrainerSetup with_sockets(TrainerSetup setup) {
   if (!setup.isolation) return setup;
   setup.isolation = [rules_of = std::move(setup.isolation)] {
     IsolationRules rules = rules_of();
     rules.sockets = ChildSockets::kNetwork;
+    for (const char* path : {"/sys/bus/pci", "/sys/class/net", "/sys/devices"}) rules.read.emplace_back(path);
     return rules;
   };
   return setup;

@@ -29,7 +29,8 @@ using testing::HasSubstr;
 const std::set<std::string> kHarmless = {"limits-of-self", "signal-self", "socket-pair", "thread"};
 // Calls that nobody else refuses, a container neither: that they are refused is the filter's doing.
 const std::set<std::string> kOpenToAll = {"socket-inet", "socket-inet6", "socket-local", "socket-netlink",
-                                          "shmget",      "semget",       "msgget",       "limits-of-parent"};
+                                          "socket-netlink-events", "shmget", "semget", "msgget",
+                                          "limits-of-parent"};
 
 class IsolationTest : public testing::Test {
  protected:
@@ -173,11 +174,11 @@ TEST_F(IsolationTest, SocketsAreAParameter) {
   ASSERT_EQ(::listen(listener.get(), 1), 0);
   ASSERT_EQ(::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&at), &size), 0);
   const std::vector<std::string> words = {"connect:" + std::to_string(ntohs(at.sin_port)), "socket-inet6",
-                                          "socket-local", "socket-netlink"};
+                                          "socket-local", "socket-netlink", "socket-netlink-events"};
   const std::map<ChildSockets, std::vector<std::string>> expected = {
-      {ChildSockets::kNone, {kRefused, kRefused, kRefused, kRefused}},
-      {ChildSockets::kLocal, {kRefused, kRefused, kAllowed, kRefused}},
-      {ChildSockets::kNetwork, {kAllowed, kAllowed, kAllowed, kRefused}}};
+      {ChildSockets::kNone, {kRefused, kRefused, kRefused, kRefused, kRefused}},
+      {ChildSockets::kLocal, {kRefused, kRefused, kAllowed, kRefused, kRefused}},
+      {ChildSockets::kNetwork, {kAllowed, kAllowed, kAllowed, kAllowed, kRefused}}};
   for (const auto& [sockets, answers] : expected) {
     IsolationRules asked = rules();
     asked.sockets = sockets;

@@ -5,6 +5,7 @@
 // kCalls, which are made with arguments that are wrong, so that they do no harm where they are allowed.
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/netlink.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
@@ -42,8 +43,8 @@ int opened(const std::string& path, int flags) {
   return error;
 }
 
-int socket_of(int family, int type) {
-  const int made = ::socket(family, type, 0);
+int socket_of(int family, int type, int protocol = 0) {
+  const int made = ::socket(family, type, protocol);
   const int error = outcome(made);
   if (made >= 0) ::close(made);
   return error;
@@ -143,6 +144,7 @@ const std::map<std::string, std::function<int()>>& calls() {
       {"socket-inet", [] { return socket_of(AF_INET, SOCK_STREAM); }},
       {"socket-inet6", [] { return socket_of(AF_INET6, SOCK_DGRAM); }},
       {"socket-netlink", [] { return socket_of(AF_NETLINK, SOCK_RAW); }},
+      {"socket-netlink-events", [] { return socket_of(AF_NETLINK, SOCK_RAW, NETLINK_KOBJECT_UEVENT); }},
       {"socket-local", [] { return socket_of(AF_UNIX, SOCK_STREAM); }},
       {"socket-pair", pair},
       {"thread", thread},

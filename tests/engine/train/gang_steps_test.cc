@@ -56,7 +56,6 @@ Steps train_in_double(Gang* gang) {
 
 TEST(GangSteps, AreThoseOfOneRankInDoublePrecision) {
   const Steps alone = train_in_double(nullptr);
-  EXPECT_LT(alone.losses.back(), alone.losses.front()) << "it learns";
   for (const int world : {2, 4}) {
     std::vector<Steps> ranks(static_cast<std::size_t>(world));
     as_ranks(world, [&](Gang& gang) { ranks[static_cast<std::size_t>(gang.rank())] = train_in_double(&gang); });
