@@ -175,7 +175,7 @@ absl::Status Client::download_artifact(const std::string& sha256, const fs::path
     if (offset > before) retry.restart();
     if (status.error_code() == grpc::StatusCode::OUT_OF_RANGE)
       ::unlink(partial.c_str());  // more bytes than the blob has
-    if (!retry.wait_to_retry(status)) return impl_->refusal(status);
+    if (!retry.wait_to_retry(status) && !retry.wait_for_turn(status)) return impl_->refusal(status);
   }
   if (const std::string found = hash.hex_digest(); found != sha256) {
     ::unlink(partial.c_str());

@@ -133,7 +133,15 @@ void Patience::restart() {
 }
 
 bool Patience::wait_to_retry(const grpc::Status& status) {
-  if (status.error_code() != grpc::StatusCode::UNAVAILABLE || cancellation_->cancelled()) return false;
+  return status.error_code() == grpc::StatusCode::UNAVAILABLE && wait(status);
+}
+
+bool Patience::wait_for_turn(const grpc::Status& status) {
+  return status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED && retry_delay(status) && wait(status);
+}
+
+bool Patience::wait(const grpc::Status& status) {
+  if (cancellation_->cancelled()) return false;
   const auto left = std::chrono::microseconds(give_up_ - system_clock().steady());
   if (left <= 0us) return false;
   const auto wait = std::max(backoff_.next(), retry_delay(status).value_or(0us));

@@ -100,7 +100,8 @@ class Client {
   absl::StatusOr<std::string> upload_artifact(const std::filesystem::path& path, const std::string& kind,
                                               const CallOptions& call = {}, const std::string& sha256 = {});
   // Downloads a blob to `path`, which appears whole, checked and durable or not at all. An interrupted
-  // download leaves PATH.part, from which the next one goes on. DATA_LOSS (DIGEST_MISMATCH) when the bytes
+  // download leaves PATH.part, from which the next one goes on. Where as many are under way as one may have, it waits
+  // for its turn. DATA_LOSS (DIGEST_MISMATCH) when the bytes
   // are not those named.
   absl::Status download_artifact(const std::string& sha256, const std::filesystem::path& path,
                                  const CallOptions& call = {});

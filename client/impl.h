@@ -38,8 +38,12 @@ class Patience {
   // True after the wait for the next try; false when `status` is not worth one, time is up or the call is
   // cancelled.
   bool wait_to_retry(const grpc::Status& status);
+  // Likewise where `status` is that the caller has as much under way as it may, and says when to ask again.
+  bool wait_for_turn(const grpc::Status& status);
 
  private:
+  bool wait(const grpc::Status& status);
+
   std::chrono::microseconds time_;
   Microseconds give_up_;
   Backoff backoff_;

@@ -199,10 +199,14 @@ LOCUS_CALLS_OF_WorkerService(LOCUS_SERVE_CALL)
   }
   const auto answered = [this, reactor, response, caller](const Command& command) {
     if (const auto* error = std::get_if<ReplyError>(&command)) {
-      // Two daemons that show one certificate: somebody may have a copy of it.
-      if (has_reason(error->status, ErrorReason::kWorkerNameTaken))
-        pool_.try_post([this, caller, status = error->status] { api_.gate().note_refusal(caller, status); });
-      return reactor->Finish(to_grpc_status(error->status));
+      const auto refuse = [reactor, wire = to_grpc_status(error->status)] { reactor->Finish(wire); };
+      // Two daemons that show one certificate: somebody may have a copy of it. The row is there before the answer.
+      const auto note = [this, caller, refuse, status = error->status] {
+        api_.gate().note_refusal(caller, status);
+        refuse();
+      };
+      if (!has_reason(error->status, ErrorReason::kWorkerNameTaken) || !pool_.try_post(note)) refuse();
+      return;
     }
     *response->mutable_heartbeat() = to_duration(kHeartbeat);
     *response->mutable_fence() = to_duration(kWorkerFence);

@@ -40,6 +40,14 @@ grpc::Status wire_error(grpc::StatusCode code, const std::string& reason, const 
   return {code, message, status.SerializeAsString()};
 }
 
+grpc::Status too_many() {
+  google::rpc::Status status;
+  google::rpc::RetryInfo soon;
+  soon.mutable_retry_delay()->set_nanos(1'000'000);
+  status.add_details()->PackFrom(soon);
+  return {grpc::StatusCode::RESOURCE_EXHAUSTED, "8 are under way", status.SerializeAsString()};
+}
+
 class Experiments final : public v1::ExperimentService::Service {
  public:
   grpc::Status PlanExperiment(grpc::ServerContext*, const v1::PlanExperimentRequest* request, v1::Plan* plan) override {
@@ -123,6 +131,10 @@ class Artifacts final : public v1::ArtifactService::Service {
   }
   grpc::Status DownloadArtifact(grpc::ServerContext*, const v1::DownloadArtifactRequest* request,
                                 grpc::ServerWriter<v1::DownloadArtifactResponse>* writer) override {
+    if (busy > 0) {
+      --busy;
+      return too_many();
+    }
     offsets.push_back(request->offset());
     const auto blob = blobs.find(request->sha256());
     if (blob == blobs.end())
@@ -143,6 +155,7 @@ class Artifacts final : public v1::ArtifactService::Service {
 
   std::map<std::string, std::string> blobs;
   std::vector<std::int64_t> offsets;
+  int busy = 0;  // so many downloads are refused first, since the caller has others
   v1::UploadArtifactRequest::Header header;
   std::size_t largest_chunk = 0;
   int uploads = 0, break_upload_after = 0, break_download_after = -1;
@@ -306,6 +319,23 @@ TEST_F(ClientTest, ResumesABrokenDownloadWhereItEnded) {
   EXPECT_TRUE(content(folder_ / "copy") == bytes);
   EXPECT_EQ(artifacts_.offsets, (std::vector<std::int64_t>{0, 4000, 8000}));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "copy.part"));
+}
+
+TEST_F(ClientTest, WaitsForItsTurnToDownload) {
+  const std::string bytes = noise(1'000);
+  artifacts_.blobs[sha256_hex(bytes)] = bytes;
+  artifacts_.busy = 2;
+  const absl::Status status = client_->download_artifact(sha256_hex(bytes), folder_ / "copy");
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_TRUE(content(folder_ / "copy") == bytes);
+  EXPECT_EQ(artifacts_.busy, 0);
+}
+
+TEST_F(ClientTest, StopsWaitingForItsTurnWhenItsPatienceEnds) {
+  artifacts_.busy = 1'000'000;
+  const absl::Status status =
+      client_->download_artifact(sha256_hex("anything"), folder_ / "copy", {.patience = std::chrono::milliseconds(1)});
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
 }
 
 TEST_F(ClientTest, ResumesADownloadOfAnEarlierProcess) {

@@ -129,14 +129,11 @@ TEST_F(MachineMatrix, ACopyOfACertificateIsRefusedWhileItsOwnerLivesAndStandsInT
       thief.register_with([](v1::RegisterWorkerRequest& request) { request.set_instance("thief"); });
   EXPECT_EQ(wire_error(refused).reason, "WORKER_NAME_TAKEN") << refused.error_message();
   EXPECT_TRUE(owner.acquire() == std::nullopt) << "goes on";
-  std::string last;
-  for (int i = 0; i < 300 && last.find("TAKEN") == std::string::npos; ++i) {  // written beside the answer
-    const auto audit = admin_->list_audit();
-    ASSERT_TRUE(audit.ok()) << audit.status();
-    const auto& row = *audit->entries().rbegin();
-    last = row.principal() + " " + row.address() + " " + row.subject() + " " + row.outcome();
-  }
-  EXPECT_EQ(last, "box-1 127.0.0.1 workers/box-1 WORKER_NAME_TAKEN");
+  const auto audit = admin_->list_audit();  // the row was written before the answer
+  ASSERT_TRUE(audit.ok()) << audit.status();
+  const auto& row = *audit->entries().rbegin();
+  EXPECT_EQ(row.principal() + " " + row.address() + " " + row.subject() + " " + row.outcome(),
+            "box-1 127.0.0.1 workers/box-1 WORKER_NAME_TAKEN");
 }
 
 }  // namespace
