@@ -19,8 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 
 struct PluginChoice {
+  ServerChoice server;  // asked by `forget` alone
   std::string action, file, filter;
-  bool json = false;
 };
 
 absl::Status no_contract(const std::string& looked_at) {
@@ -87,7 +87,7 @@ absl::StatusOr<int> test_plugin(const PluginChoice& choice) {
   std::vector<std::string> words = {program, "--plugin", choice.file, "--gtest_brief=1",
                                     "--gtest_output=json:" + report.string()};
   if (!choice.filter.empty()) words.push_back("--gtest_filter=" + choice.filter);
-  const int status = run_suite(std::move(words), choice.json);
+  const int status = run_suite(std::move(words), choice.server.json);
   std::ifstream in(report);
   const Json said = Json::parse(in, nullptr, /*allow_exceptions=*/false);
   std::error_code ignored;
@@ -99,7 +99,7 @@ absl::StatusOr<int> test_plugin(const PluginChoice& choice) {
                       "file");
   }
   const Json summary = summary_of(said);
-  if (choice.json) {
+  if (choice.server.json) {
     print(summary.dump() + "\n");
   } else {
     const std::string counted = std::to_string(summary["tests"].get<int>()) + " tests";
@@ -116,7 +116,7 @@ absl::StatusOr<int> show_plugin(const PluginChoice& choice) {
       run_and_capture({trainer_program(), "--plugin", choice.file, "catalog"}, std::chrono::minutes(2)));
   LOCUS_ASSIGN_OR_RETURN(const Json document, parse_json(text, ErrorReason::kInvalidArgument, "file"));
   for (const Extension& one : extensions_of(document)) {
-    if (choice.json) {
+    if (choice.server.json) {
       print(Json({{"name", one.name}, {"by", one.by}, {"digest", one.digest}, {"items", one.items}}).dump(1) + "\n");
       continue;
     }
@@ -129,9 +129,25 @@ absl::StatusOr<int> show_plugin(const PluginChoice& choice) {
   return kExitDone;
 }
 
+absl::StatusOr<int> forget_extension(Client& client, const PluginChoice& choice) {
+  v1::ForgetExtensionRequest request;
+  request.set_name(choice.file);
+  LOCUS_ASSIGN_OR_RETURN(const v1::Extension gone, client.forget_extension(request));
+  if (choice.server.json) {
+    print_json(gone);
+    return kExitDone;
+  }
+  std::string items;
+  for (const std::string& item : gone.items()) items += (items.empty() ? "" : ", ") + item;
+  print(gone.name() + " is forgotten, with " + items + "; experiments that were planned with it keep it\n");
+  return kExitDone;
+}
+
 int run(const PluginChoice& choice) {
+  if (choice.action == "forget")
+    return ask_server(choice.server, [&](Client& client) { return forget_extension(client, choice); });
   const auto done = choice.action == "test" ? test_plugin(choice) : show_plugin(choice);
-  return done.ok() ? *done : report_error(done.status(), choice.json);
+  return done.ok() ? *done : report_error(done.status(), choice.server.json);
 }
 
 }  // namespace
@@ -142,20 +158,28 @@ void add_plugin(Program& app) {
       {"plugin",
        kLocusGroup,
        "Test a plugin of your own, and show what it brings",
-       "Needs no server. A plugin is a shared object that brings priors, backbones, datasets, tasks or recipes "
+       "A plugin is a shared object that brings priors, backbones, datasets, tasks or recipes "
        "to the engine (docs/own.md); `locus worker --plugin` runs it. `test` runs the contract that every prior of "
        "Locus keeps on those of the plugin: shapes, gradients, other grids and prefix lengths, execution paths, "
        "every pair with another prior, and what its catalog entry says. `show` lists what it brings, with the digest "
-       "that becomes part of the identities that use it.",
+       "that becomes part of the identities that use it. Neither needs a server. `forget` takes an extension, which a "
+       "server learned from a worker, out of its catalog, unless a connected worker has it or unfinished work needs "
+       "it.",
        {{"locus plugin test build/own_prior.so", "Exit status 1 where it breaks the contract"},
         {"locus plugin test build/own_prior.so --filter '*Gradient*'", "Some of the tests alone"},
-        {"locus plugin show build/own_prior.so", "Its items, as a worker would announce them"}}});
+        {"locus plugin show build/own_prior.so", "Its items, as a worker would announce them"},
+        {"locus plugin forget own-prior", "The server no longer plans with it"}}});
   auto choice = std::make_shared<PluginChoice>();
-  command.add_option("action", choice->action, "test or show")->type_name("")->one_of({"test", "show"})->required();
-  command.add_option("file", choice->file, "The shared object")->type_name("")->required();
+  command.add_option("action", choice->action, "test, show or forget")
+      ->type_name("")
+      ->one_of({"test", "show", "forget"})
+      ->required();
+  command.add_option("file", choice->file, "The shared object; of `forget` the extension's name")
+      ->type_name("")
+      ->required();
   command.add_option("--filter", choice->filter, "Of `test`: tests whose names match, as GoogleTest filters them")
       ->type_name("PATTERN");
-  add_json_option(command, choice->json);
+  add_server_options(command, choice->server);
   command.body = [choice] { return run(*choice); };
 }
 

@@ -200,6 +200,16 @@ std::string show_data(const v1::Worker& worker) {
   return out.empty() ? "none" : out;
 }
 
+std::string show_extensions(const v1::Worker& worker) {
+  constexpr std::size_t kDigestShown = 12;
+  std::string out;
+  for (const v1::WorkerExtension& one : worker.extensions()) {
+    out += (out.empty() ? "" : ", ") + one.name() + "@" + one.digest().substr(0, kDigestShown) +
+           (one.current() ? "" : " (older)");
+  }
+  return out;
+}
+
 std::string render_workers(const v1::ListWorkersResponse& response, TextStyle style) {
   std::vector<std::vector<std::string>> rows;
   for (const v1::Worker& worker : response.workers()) {
@@ -209,17 +219,24 @@ std::string render_workers(const v1::ListWorkersResponse& response, TextStyle st
     }
     for (const v1::RunningAttempt& attempt : worker.running())
       running += (running.empty() ? "" : "; ") + attempt.title();
-    rows.push_back({worker.name(), worker.state(), worker.host(), slots, show_data(worker), worker.version(),
-                    show_time(worker.seen_time()), running});
+    rows.push_back({worker.name(), worker.state(), worker.host(), slots, show_data(worker), show_extensions(worker),
+                    worker.version(), show_time(worker.seen_time()), running});
   }
   const std::string forgotten = response.forgotten() == 0 ? ""
                                                           : std::to_string(response.forgotten()) +
                                                                 " not shown, offline for long or forgotten: --all\n";
   if (rows.empty() && forgotten.empty())
     return "no worker has ever registered; start one with: locus worker --server HOST:PORT\n";
-  return render_text_table(
-             {{"worker"}, kStateColumn, {"host"}, {"slots"}, {"datasets"}, {"version"}, {"seen"}, {"running"}}, rows,
-             style) +
+  return render_text_table({{"worker"},
+                            kStateColumn,
+                            {"host"},
+                            {"slots"},
+                            {"datasets"},
+                            {"extensions"},
+                            {"version"},
+                            {"seen"},
+                            {"running"}},
+                           rows, style) +
          forgotten;
 }
 

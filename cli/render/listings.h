@@ -19,7 +19,8 @@ std::string render_experiment(const v1::Experiment& experiment, const v1::ListTr
                               TextStyle style = {});
 std::string render_trials(const v1::ListTrialsResponse& trials, TextStyle style = {});
 std::string render_trial(const v1::TrialDetail& detail, TextStyle style = {});
-std::string show_data(const v1::Worker& worker);  // the datasets it holds; empty: it did not say
+std::string show_data(const v1::Worker& worker);        // the datasets it holds; empty: it did not say
+std::string show_extensions(const v1::Worker& worker);  // "own-prior@3fa9c21e0b7d": what it brings, with its code
 std::string render_workers(const v1::ListWorkersResponse& response, TextStyle style = {});
 
 // The whole catalog, the items of one kind, or one item with its options, no wider than `width` where its words

@@ -197,6 +197,7 @@ std::string render_worker(const v1::WorkerDetail& detail, TextStyle style) {
                     show_counted(worker.slots_size(), "slot") + " busy\n";
   if (!worker.reason().empty()) out += printable(worker.reason()) + "\n";
   if (worker.has_data()) out += "datasets: " + printable(show_data(worker)) + "\n";
+  if (worker.extensions_size() > 0) out += "extensions: " + printable(show_extensions(worker)) + "\n";
   for (const auto& [dataset, why] : worker.data().missing())
     out += "lacks " + printable(dataset) + ": " + printable(why) + "\n";
   Rows rows;

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/experiment/foreign.h"
 #include "core/experiment/metadata.h"
 #include "core/experiment/model.h"
 #include "core/ports/identity.h"
@@ -21,6 +22,9 @@ struct PutCatalog {
 struct PutExtension {
   ExtensionRow row;
 };  // replaces that of its name
+struct RemoveExtension {
+  std::string name;
+};  // idempotent
 struct SaveExperiment {
   // expected_revision 0 inserts (EXPERIMENT_EXISTS if the name is taken); otherwise the stored revision must
   // equal it (WRONG_STATE) and row.revision = expected_revision + 1. Cells and trials are upserted by
@@ -184,17 +188,27 @@ struct ResolveTrials {
   std::vector<StageRow> stages;
   std::vector<TrialStageRow> trial_stages;
 };
+// Series of another program beside an experiment. The same digest again changes nothing. EXPERIMENT_NOT_FOUND;
+// LIMIT_EXCEEDED for more than kForeignImportsMost of them. Its time is that of the commit.
+struct PutForeign {
+  ExperimentId experiment = 0;
+  ForeignImport row;
+};
+struct RemoveForeign {  // EXPERIMENT_NOT_FOUND, SERIES_NOT_FOUND
+  ExperimentId experiment = 0;
+  std::string digest;
+};
 struct AppendEvent {
   std::string subject, kind, json = "{}";
 };
 
-using Mutation =
-    std::variant<PutCatalog, SaveExperiment, SetExperimentState, DeleteExperiment, PurgeDeleted, SetStageState,
-                 GrantAttempt, EndAttempt, CommitCheckpoint, PutArtifact, PinArtifact, CollectArtifact,
-                 ReleaseCheckpoints, AppendLog, PutWorker, AppendEvent, Annotate, AddAttemptSample, AddWorkerSample,
-                 PutAlert, ForgetAlerts, AppendDecisions, ResolveTrials, PutPrincipal, PutToken, RevokeToken, UseToken,
-                 PutSession, EndSession, PutInvitation, UseInvitation, PutCertificate, RevokeCertificate, AppendAudit,
-                 ForgetIdentity, PutAccount, RemoveAccount, ChargeAccount, PutExtension>;
+using Mutation = std::variant<PutCatalog, SaveExperiment, SetExperimentState, DeleteExperiment, PurgeDeleted,
+                              SetStageState, GrantAttempt, EndAttempt, CommitCheckpoint, PutArtifact, PinArtifact,
+                              CollectArtifact, ReleaseCheckpoints, AppendLog, PutWorker, AppendEvent, Annotate,
+                              AddAttemptSample, AddWorkerSample, PutAlert, ForgetAlerts, AppendDecisions, ResolveTrials,
+                              PutPrincipal, PutToken, RevokeToken, UseToken, PutSession, EndSession, PutInvitation,
+                              UseInvitation, PutCertificate, RevokeCertificate, AppendAudit, ForgetIdentity, PutAccount,
+                              RemoveAccount, ChargeAccount, PutExtension, RemoveExtension, PutForeign, RemoveForeign>;
 
 struct PointAppend {
   StageId stage_id = 0;

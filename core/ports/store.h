@@ -96,6 +96,9 @@ class Store {
   virtual absl::StatusOr<std::vector<StageId>> stages_to_release(StageId after, int limit) = 0;
   // By trial, kWholeExperiment first; those without tags and note are left out.
   virtual absl::StatusOr<std::map<std::int64_t, Annotation>> annotations(ExperimentId id) = 0;
+  // Imports by digest, their series by key; `points` says how many where the columns are not asked for. Imports without
+  // a series of that key are left out.
+  virtual absl::StatusOr<std::vector<ForeignImport>> foreign(ExperimentId id, const ForeignQuery& query) = 0;
   // By attempt and time.
   virtual absl::StatusOr<std::vector<AttemptSample>> samples(StageId id) = 0;
   virtual absl::StatusOr<std::vector<SystemSample>> worker_samples(WorkerId id) = 0;  // oldest first

@@ -291,7 +291,8 @@ struct WorkerView {
   std::string name, state;
   Microseconds silent_for = 0;
   std::vector<StatedAttempt> running;
-  std::optional<Microseconds> ends_in;  // its daemon drains by itself then
+  std::optional<Microseconds> ends_in;                               // its daemon drains by itself then
+  std::vector<std::pair<std::string, std::string>> extensions = {};  // name and digest; of one that is connected
 };
 
 // A stage that only waits for a place to run.

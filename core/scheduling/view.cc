@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/base/json.h"
+#include "core/experiment/required_code.h"
 
 namespace locus {
 namespace {
@@ -34,6 +35,10 @@ std::vector<WorkerView> Scheduler::View::workers(Now now) const {
     if (worker.connected && worker.ends_at) view.ends_in = std::max<Microseconds>(0, *worker.ends_at - now.steady);
     if (worker.row.state != WorkerState::kOffline && (!worker.connected || view.silent_for > records_.policy_.lease)) {
       view.state = "silent";
+    }
+    for (const auto& [item, revision] : worker.revisions) {
+      const auto [extension, digest] = extension_of_requirement(item);
+      if (worker.connected && !extension.empty()) view.extensions.emplace_back(extension, digest);
     }
     for (StageId stage : worker.running) view.running.push_back(records_.stages_.at(stage).running->progress);
     views.push_back(std::move(view));

@@ -90,6 +90,9 @@ class Api {
   absl::StatusOr<v1::ListClaimsResponse> list_claims(const v1::ListClaimsRequest& request);
   absl::StatusOr<v1::ListSeriesResponse> list_series(const v1::ListSeriesRequest& request);
   absl::StatusOr<v1::QuerySeriesResponse> query_series(const v1::QuerySeriesRequest& request);
+  absl::StatusOr<v1::ForeignImport> import_series(const v1::ImportSeriesRequest& request, const Caller& caller);
+  absl::StatusOr<v1::ListForeignSeriesResponse> list_foreign_series(const v1::ListForeignSeriesRequest& request);
+  absl::StatusOr<v1::ForeignImport> remove_import(const v1::RemoveImportRequest& request, const Caller& caller);
   absl::StatusOr<v1::Search> get_search(const v1::GetSearchRequest& request);
   absl::StatusOr<v1::ListDecisionsResponse> list_decisions(const v1::ListDecisionsRequest& request);
   absl::StatusOr<v1::BestSoFar> get_best_so_far(const v1::GetBestSoFarRequest& request);
@@ -98,6 +101,7 @@ class Api {
   absl::StatusOr<v1::Search> stop_trials(const v1::StopTrialsRequest& request, const Caller& caller);
   absl::StatusOr<v1::Search> continue_trials(const v1::ContinueTrialsRequest& request, const Caller& caller);
   absl::StatusOr<v1::Catalog> get_catalog(const v1::GetCatalogRequest& request);
+  absl::StatusOr<v1::Extension> forget_extension(const v1::ForgetExtensionRequest& request, const Caller& caller);
   // NOT_FOUND (UNKNOWN_PRIOR): no such prior, or no picture of it.
   absl::StatusOr<v1::Picture> get_picture(const v1::GetPictureRequest& request);
   // Drawn by the trainer: these take seconds.

@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/base/json_document.h"
+#include "core/base/utf8.h"
 #include "core/catalog/extension.h"
 #include "core/log/log.h"
 
@@ -40,6 +41,13 @@ absl::StatusOr<ExtensionRow> row_of(const v1::CatalogExtension& announced) {
                          parse_json(announced.items_json(), ErrorReason::kInvalidArgument, "extensions"));
   return ExtensionRow{announced.name(), announced.by(), announced.digest(), canonical_json(items),
                       announced.loaded_us()};
+}
+
+absl::Status unknown_extension(const std::string& name, const std::vector<ExtensionRow>& rows) {
+  std::string known;
+  for (const ExtensionRow& row : rows) known += (known.empty() ? "; there are " : ", ") + row.name;
+  return make_error(absl::StatusCode::kNotFound, ErrorReason::kUnknownItem,
+                    "no worker has brought an extension \"" + valid_utf8(name.substr(0, 63)) + "\"" + known, "name");
 }
 
 }  // namespace
@@ -102,6 +110,19 @@ absl::Status Catalogs::learn(const v1::RegisterWorkerRequest& announced) {
   if (mutations.empty()) return absl::OkStatus();
   std::erase_if(rows, [&](const ExtensionRow& row) { return !merged(base_, {row}).ok(); });
   return adopt(rows, std::move(mutations));
+}
+
+absl::StatusOr<ExtensionRow> Catalogs::forget(const std::string& name, const Mutation& deed) {
+  absl::MutexLock lock(&learning_);
+  LOCUS_ASSIGN_OR_RETURN(auto rows, store_.extensions());
+  const auto found = std::ranges::find(rows, name, &ExtensionRow::name);
+  if (found == rows.end()) return unknown_extension(name, rows);
+  const ExtensionRow gone = *found;
+  rows.erase(found);
+  std::erase_if(rows, [&](const ExtensionRow& row) { return !merged(base_, {row}).ok(); });
+  LOCUS_RETURN_IF_ERROR(adopt(rows, {RemoveExtension{name}, deed}));
+  log_info("the extension {} of code {} is forgotten", gone.name, gone.digest);
+  return gone;
 }
 
 }  // namespace locus::server

@@ -27,6 +27,9 @@ class Catalogs {
   // Takes what a worker brings; nothing is written where it is known. INVALID_ARGUMENT and CATALOG_MISMATCH as
   // with_extensions(); LIMIT_EXCEEDED for more than 16 extensions, or one of more than 256 KiB.
   absl::Status learn(const v1::RegisterWorkerRequest& announced);
+  // Takes one out again; the row that it had, or NOT_FOUND (UNKNOWN_ITEM). `deed` is written with it. Whether something uses
+  // it is the caller's to find out.
+  absl::StatusOr<ExtensionRow> forget(const std::string& name, const Mutation& deed);
 
  private:
   absl::Status adopt(const std::vector<ExtensionRow>& rows, std::vector<Mutation> mutations)

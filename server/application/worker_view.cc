@@ -51,6 +51,21 @@ absl::Status look_up_titles(Store& store, std::map<StageId, std::string>* titles
   return absl::OkStatus();
 }
 
+// What it brings, and whether the catalog goes by that code.
+absl::Status fill_extensions(Store& store, const WorkerView& view, v1::Worker* out) {
+  if (view.extensions.empty()) return absl::OkStatus();
+  LOCUS_ASSIGN_OR_RETURN(const auto learned, store.extensions());
+  for (const auto& [name, digest] : view.extensions) {
+    auto* extension = out->add_extensions();
+    extension->set_name(name);
+    extension->set_digest(digest);
+    for (const ExtensionRow& row : learned) {
+      if (row.name == name) extension->set_current(row.digest == digest);
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 struct WorkerViews::Live {
@@ -101,6 +116,7 @@ absl::Status WorkerViews::fill(const WorkerRow& row, const std::map<WorkerId, Li
   if (found == connected.end()) return absl::OkStatus();
   const Live& live = found->second;
   out->set_state(live.view.state);
+  LOCUS_RETURN_IF_ERROR(fill_extensions(store_, live.view, out));
   if (live.view.ends_in) *out->mutable_end_time() = to_timestamp(clock_.wall() + *live.view.ends_in);
   if (row.state != WorkerState::kOffline)
     *out->mutable_seen_time() = to_timestamp(clock_.wall() - live.view.silent_for);

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "core/experiment/foreign.h"
 #include "core/limits.h"
 
 namespace locus::server {
@@ -44,6 +45,11 @@ const std::map<std::string, Json>& table() {
       {"GetCurvesRequest.from_step", at_least(0)},
       {"GetCurvesRequest.to_step", at_least(0)},
       {"QuerySeriesRequest.max_points", at_least(0)},
+      {"ListForeignSeriesRequest.max_points", at_least(0)},
+      {"ListForeignSeriesRequest.labels", labels()},
+      {"ImportSeriesRequest.source", {{"minLength", 1}, {"maxLength", kForeignSourceLength}}},
+      {"ImportSeriesRequest.format", {{"pattern", "^[a-z0-9-]{1,40}$"}}},
+      {"ImportSeriesRequest.series", {{"minItems", 1}, {"maxItems", kForeignSeriesMost}}},
       {"SeriesKey.metric", {{"minLength", 1}, {"maxLength", 128}}},
       {"SeriesKey.split", {{"maxLength", 128}}},
       {"SeriesKey.labels", labels()},

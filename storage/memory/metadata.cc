@@ -1,7 +1,9 @@
-// The tables of annotations, samples and alerts as maps.
+// The tables of annotations, samples, alerts and the series of other programs as maps.
+#include <algorithm>
 #include <limits>
 
 #include "storage/memory/tables.h"
+#include "storage/rules/metadata.h"
 
 namespace locus {
 namespace {}  // namespace
@@ -67,6 +69,39 @@ std::map<std::int64_t, Annotation> MemoryTables::annotations_of(ExperimentId id)
   return out;
 }
 
+std::set<std::string> MemoryTables::foreign_digests(ExperimentId experiment) {
+  std::set<std::string> out;
+  const auto& rows = foreign_imports.rows();
+  for (auto at = rows.lower_bound({experiment, ""}); at != rows.end() && at->first.first == experiment; ++at)
+    out.insert(at->first.second);
+  return out;
+}
+
+void MemoryTables::put_foreign(ExperimentId experiment, const ForeignImport& row) {
+  ForeignImport kept = row;
+  std::ranges::sort(kept.series, {}, &ForeignSeries::key);
+  foreign_imports.put({experiment, row.digest}, std::move(kept));
+}
+
+void MemoryTables::erase_foreign(ExperimentId experiment, const std::string& digest) {
+  foreign_imports.erase({experiment, digest});
+}
+
+std::vector<ForeignImport> MemoryTables::foreign_of(ExperimentId id, const ForeignQuery& query) const {
+  std::vector<ForeignImport> out;
+  for (const auto& [key, stored] : foreign_imports.rows()) {
+    if (key.first != id || (!query.digest.empty() && key.second != query.digest)) continue;
+    ForeignImport row = stored;
+    std::erase_if(row.series, [&](const ForeignSeries& one) { return query.key && one.key != *query.key; });
+    for (ForeignSeries& series : row.series) {
+      if (!query.with_points) series.step = {}, series.time_us = {}, series.value = {};
+      thin(&series, query.max_points);
+    }
+    if (!row.series.empty()) out.push_back(std::move(row));
+  }
+  return out;
+}
+
 std::vector<AttemptSample> MemoryTables::samples_of(StageId id) const {
   std::vector<AttemptSample> out;
   const auto& rows = samples.rows();
@@ -85,6 +120,7 @@ std::vector<SystemSample> MemoryTables::samples_of_worker(WorkerId id) const {
 
 void MemoryTables::erase_metadata_of(ExperimentId id) {
   for (const auto& [trial, row] : annotations_of(id)) annotations.erase({id, trial});
+  for (const std::string& digest : foreign_digests(id)) erase_foreign(id, digest);
   alerts.erase(id);
 }
 

@@ -221,20 +221,19 @@ class MemoryStore final : public Store {
     return Purge{plan.experiment != 0, plan.stages, plan.artifacts};
   }
   absl::StatusOr<std::vector<AttemptRow>> attempts_of_worker(WorkerId id, int limit) override {
-    const std::lock_guard lock(mutex_);
-    return tables_.attempts_of_worker(id, limit);
+    return locked(&MemoryTables::attempts_of_worker, id, limit);
   }
   absl::StatusOr<std::map<std::int64_t, Annotation>> annotations(ExperimentId id) override {
-    const std::lock_guard lock(mutex_);
-    return tables_.annotations_of(id);
+    return locked(&MemoryTables::annotations_of, id);
+  }
+  absl::StatusOr<std::vector<ForeignImport>> foreign(ExperimentId id, const ForeignQuery& query) override {
+    return locked(&MemoryTables::foreign_of, id, query);
   }
   absl::StatusOr<std::vector<AttemptSample>> samples(StageId id) override {
-    const std::lock_guard lock(mutex_);
-    return tables_.samples_of(id);
+    return locked(&MemoryTables::samples_of, id);
   }
   absl::StatusOr<std::vector<SystemSample>> worker_samples(WorkerId id) override {
-    const std::lock_guard lock(mutex_);
-    return tables_.samples_of_worker(id);
+    return locked(&MemoryTables::samples_of_worker, id);
   }
   absl::StatusOr<std::vector<AlertRow>> alerts() override { return all(tables_.alerts); }
   absl::StatusOr<SearchRow> search(ExperimentId id) override {
@@ -242,10 +241,7 @@ class MemoryStore final : public Store {
     if (!tables_.experiments.contains(id)) return refusal::experiment_not_found(id);
     return found_or(tables_.searches, id, refusal::search_not_found(id));
   }
-  absl::StatusOr<std::vector<SearchRow>> running_searches() override {
-    const std::lock_guard lock(mutex_);
-    return tables_.running_searches();
-  }
+  absl::StatusOr<std::vector<SearchRow>> running_searches() override { return locked(&MemoryTables::running_searches); }
   absl::StatusOr<std::vector<DecisionRow>> decisions(ExperimentId id, std::int64_t after, int limit) override {
     const std::lock_guard lock(mutex_);
     if (!tables_.experiments.contains(id)) return refusal::experiment_not_found(id);
@@ -271,6 +267,11 @@ class MemoryStore final : public Store {
   absl::StatusOr<StoreReport> check() override { return StoreReport{}; }
 
  private:
+  template <class Out, class... Wanted, class... Args>
+  Out locked(Out (MemoryTables::*query)(Wanted...) const, const Args&... args) {
+    const std::lock_guard lock(mutex_);
+    return (tables_.*query)(args...);
+  }
   template <class Key, class Row>
   std::vector<Row> all(const Table<Key, Row>& table) {
     const std::lock_guard lock(mutex_);

@@ -33,6 +33,8 @@ void MemoryTables::put_catalog(const std::string& digest, const std::string& jso
 
 void MemoryTables::put_extension(const ExtensionRow& row) { extensions.put(row.name, row); }
 
+void MemoryTables::erase_extension(const std::string& name) { extensions.erase(name); }
+
 std::optional<ExperimentRow> MemoryTables::experiment(ExperimentId id) { return copy(experiments, id); }
 
 std::optional<ExperimentRow> MemoryTables::experiment(const std::string& name) {

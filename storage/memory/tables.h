@@ -63,6 +63,7 @@ class MemoryTables final : public Rows {
   };
   Table<AttemptKey, Log> logs{journal};
   Table<Ordinal, Annotation> annotations{journal};
+  Table<std::pair<ExperimentId, std::string>, ForeignImport> foreign_imports{journal};  // by digest
   Table<std::tuple<StageId, std::int64_t, Microseconds>, SystemSample> samples{journal};
   Table<std::pair<WorkerId, Microseconds>, SystemSample> worker_samples{journal};
   Table<ExperimentId, AlertRow> alerts{journal};
@@ -77,6 +78,7 @@ class MemoryTables final : public Rows {
 
   void put_catalog(const std::string& digest, const std::string& json) override;
   void put_extension(const ExtensionRow& row) override;
+  void erase_extension(const std::string& name) override;
   std::optional<ExperimentRow> experiment(ExperimentId id) override;
   std::optional<ExperimentRow> experiment(const std::string& name) override;
   void put_experiment(const ExperimentRow& row) override;
@@ -121,6 +123,9 @@ class MemoryTables final : public Rows {
 
   Annotation annotation(ExperimentId experiment, std::int64_t trial) override;
   void put_annotation(ExperimentId experiment, std::int64_t trial, const Annotation& row) override;
+  std::set<std::string> foreign_digests(ExperimentId experiment) override;
+  void put_foreign(ExperimentId experiment, const ForeignImport& row) override;
+  void erase_foreign(ExperimentId experiment, const std::string& digest) override;
   std::optional<WorkerId> worker_of_session(const std::string& session) override;
   std::vector<Microseconds> sample_times(StageId id, std::int64_t attempt) override;
   void put_sample(StageId id, std::int64_t attempt, const SystemSample& sample) override;
@@ -178,6 +183,7 @@ class MemoryTables final : public Rows {
   StageBriefs briefs_of(ExperimentId experiment) const;                      // of unretired trials
   std::vector<AttemptRow> attempts_of_worker(WorkerId id, int limit) const;  // newest first
   std::map<std::int64_t, Annotation> annotations_of(ExperimentId id) const;
+  std::vector<ForeignImport> foreign_of(ExperimentId id, const ForeignQuery& query) const;
   std::vector<AttemptSample> samples_of(StageId id) const;
   std::vector<SystemSample> samples_of_worker(WorkerId id) const;
   StageCounts counts_of(ExperimentId id) const;

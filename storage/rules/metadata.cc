@@ -1,4 +1,4 @@
-// Annotations, samples and alerts.
+// Annotations, samples, alerts and the series of other programs.
 #include "storage/rules/metadata.h"
 
 #include <algorithm>
@@ -6,6 +6,7 @@
 
 #include "core/base/json.h"
 #include "core/limits.h"
+#include "storage/rules/curve.h"
 #include "storage/rules/refusals.h"
 
 namespace locus {
@@ -72,6 +73,42 @@ absl::Status put_alert(Rows& rows, const PutAlert& asked) {
     return refusal::experiment_not_found(asked.row.experiment);
   rows.put_alert(asked.row);
   return absl::OkStatus();
+}
+
+absl::Status put_foreign(Rows& rows, const PutForeign& asked, Microseconds now) {
+  if (!rows.experiment(asked.experiment)) return refusal::experiment_not_found(asked.experiment);
+  const std::set<std::string> known = rows.foreign_digests(asked.experiment);
+  if (known.contains(asked.row.digest)) return absl::OkStatus();
+  if (known.size() >= static_cast<std::size_t>(kForeignImportsMost)) {
+    return refusal::limit_exceeded("the experiment has " + std::to_string(known.size()) +
+                                   " imports, as many as it may: remove one first");
+  }
+  ForeignImport row = asked.row;
+  row.imported_us = now;
+  rows.put_foreign(asked.experiment, row);
+  return absl::OkStatus();
+}
+
+absl::Status remove_foreign(Rows& rows, const RemoveForeign& asked) {
+  if (!rows.experiment(asked.experiment)) return refusal::experiment_not_found(asked.experiment);
+  if (!rows.foreign_digests(asked.experiment).contains(asked.digest)) return refusal::import_not_found(asked.digest);
+  rows.erase_foreign(asked.experiment, asked.digest);
+  return absl::OkStatus();
+}
+
+void thin(ForeignSeries* series, int max_points) {
+  std::vector<Point> points;
+  points.reserve(series->step.size());
+  for (std::size_t i = 0; i < series->step.size(); ++i)
+    points.push_back({.step = series->step[i], .time_us = series->time_us[i], .value = series->value[i]});
+  const std::vector<Point> kept = reduce_points(points, max_points);
+  if (kept.size() == points.size()) return;
+  series->step.clear(), series->time_us.clear(), series->value.clear();
+  for (const Point& point : kept) {
+    series->step.push_back(point.step);
+    series->time_us.push_back(point.time_us);
+    series->value.push_back(point.value);
+  }
 }
 
 std::string sample_to_text(const SystemSample& sample) {

@@ -59,6 +59,11 @@ absl::Status artifact_not_found(const std::string& sha256) {
                    sha256);
 }
 
+absl::Status import_not_found(const std::string& digest) {
+  return not_found(ErrorReason::kSeriesNotFound, "the experiment has no import " + digest + ": list those that it has",
+                   "digest", digest);
+}
+
 absl::Status worker_not_found(WorkerId id) {
   return not_found(ErrorReason::kWorkerNotFound,
                    "no worker with id " + std::to_string(id) + " is stored: register it first", "worker",

@@ -17,6 +17,7 @@ absl::Status stage_not_found(StageId id);
 absl::Status attempt_not_found(StageId id, std::int64_t attempt);
 absl::Status series_not_found(StageId id, const SeriesKey& key);
 absl::Status artifact_not_found(const std::string& sha256);
+absl::Status import_not_found(const std::string& digest);
 absl::Status worker_not_found(WorkerId id);
 absl::Status catalog_not_found(const std::string& digest);
 absl::Status request_not_found(const std::string& request_id);

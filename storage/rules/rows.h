@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/experiment/foreign.h"
 #include "core/experiment/metadata.h"
 #include "core/experiment/model.h"
 
@@ -26,6 +27,7 @@ class Rows {
   virtual void put_catalog(const std::string& digest,
                            const std::string& json) = 0;  // nothing if the digest is known
   virtual void put_extension(const ExtensionRow& row) = 0;
+  virtual void erase_extension(const std::string& name) = 0;
 
   virtual std::optional<ExperimentRow> experiment(ExperimentId id) = 0;  // hidden ones are not there
   virtual std::optional<ExperimentRow> experiment(const std::string& name) = 0;
@@ -109,6 +111,9 @@ class Rows {
 
   virtual Annotation annotation(ExperimentId experiment, std::int64_t trial) = 0;  // empty without one
   virtual void put_annotation(ExperimentId experiment, std::int64_t trial, const Annotation& row) = 0;
+  virtual std::set<std::string> foreign_digests(ExperimentId experiment) = 0;
+  virtual void put_foreign(ExperimentId experiment, const ForeignImport& row) = 0;
+  virtual void erase_foreign(ExperimentId experiment, const std::string& digest) = 0;
   virtual std::optional<WorkerId> worker_of_session(const std::string& session) = 0;
   virtual std::vector<Microseconds> sample_times(StageId id, std::int64_t attempt) = 0;  // in order
   virtual void put_sample(StageId id, std::int64_t attempt, const SystemSample& sample) = 0;

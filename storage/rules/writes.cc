@@ -33,6 +33,11 @@ class Rules {
     return absl::OkStatus();
   }
 
+  absl::Status operator()(const RemoveExtension& m) {
+    rows_.erase_extension(m.name);
+    return absl::OkStatus();
+  }
+
   absl::Status operator()(const SaveExperiment& m) {
     LOCUS_RETURN_IF_ERROR(save_row(m));
     LOCUS_RETURN_IF_ERROR(put_trials(rows_, m.row.id, m.cells, m.trials));
@@ -259,6 +264,8 @@ class Rules {
   absl::Status operator()(const Annotate& m) { return annotate(rows_, m); }
   absl::Status operator()(const AddAttemptSample& m) { return add_sample(rows_, m, now_); }
   absl::Status operator()(const AddWorkerSample& m) { return add_sample(rows_, m, now_); }
+  absl::Status operator()(const PutForeign& m) { return put_foreign(rows_, m, now_); }
+  absl::Status operator()(const RemoveForeign& m) { return remove_foreign(rows_, m); }
   absl::Status operator()(const PutAlert& m) { return put_alert(rows_, m); }
   absl::Status operator()(const ForgetAlerts&) {
     rows_.erase_alerts();

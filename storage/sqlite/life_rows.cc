@@ -213,6 +213,8 @@ int SqliteRows::erase_cells(ExperimentId id, int limit) {
 void SqliteRows::erase_experiment(ExperimentId id) {
   db_.prepare("DELETE FROM alert WHERE experiment_id = ?").bind(id).run();
   db_.prepare("DELETE FROM search WHERE experiment_id = ?").bind(id).run();
+  db_.prepare("DELETE FROM foreign_series WHERE experiment_id = ?").bind(id).run();
+  db_.prepare("DELETE FROM foreign_import WHERE experiment_id = ?").bind(id).run();
   db_.prepare("DELETE FROM experiment WHERE id = ?").bind(id).run();
 }
 

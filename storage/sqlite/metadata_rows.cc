@@ -27,6 +27,10 @@ void SqliteRows::put_extension(const ExtensionRow& row) {
       .run();
 }
 
+void SqliteRows::erase_extension(const std::string& name) {
+  db_.prepare("DELETE FROM extension WHERE name = ?").bind(name).run();
+}
+
 Annotation SqliteRows::annotation(ExperimentId experiment, std::int64_t trial) {
   auto s = db_.prepare("SELECT tags, note FROM annotation WHERE experiment_id = ? AND trial = ?");
   return s.bind(experiment, trial).step() ? read_annotation(s, 0) : Annotation();

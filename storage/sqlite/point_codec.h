@@ -25,6 +25,4 @@ std::string encode_points(const PointColumns& columns);
 // Nothing when the bytes are not such a blob: another version, a wrong checksum, a length that does not fit.
 std::optional<PointColumns> decode_points(std::string_view bytes);
 
-std::uint32_t crc32c(std::string_view bytes);
-
 }  // namespace locus::sqlite

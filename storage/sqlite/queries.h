@@ -1,6 +1,7 @@
 // The reads of the store port, each on one connection inside the caller's snapshot. They throw SqliteError.
 #pragma once
 
+#include "core/experiment/foreign.h"
 #include "core/ports/curves.h"
 #include "core/ports/queries.h"
 #include "core/ports/snapshot.h"
@@ -49,6 +50,7 @@ absl::StatusOr<std::map<std::int64_t, Annotation>> list_annotations(Connection& 
 std::vector<AttemptSample> list_samples(Connection& db, StageId id);
 std::vector<SystemSample> list_worker_samples(Connection& db, WorkerId id);
 std::vector<AlertRow> list_alerts(Connection& db);
+std::vector<ForeignImport> list_foreign(Connection& db, ExperimentId id, const ForeignQuery& query);
 std::vector<ExtensionRow> list_extensions(Connection& db);  // by name
 absl::StatusOr<SearchRow> find_search(Connection& db, ExperimentId id);
 std::vector<SearchRow> list_running_searches(Connection& db);

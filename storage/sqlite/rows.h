@@ -15,6 +15,7 @@ class SqliteRows : public Rows {
 
   void put_catalog(const std::string& digest, const std::string& json) override;
   void put_extension(const ExtensionRow& row) override;
+  void erase_extension(const std::string& name) override;
   std::optional<ExperimentRow> experiment(ExperimentId id) override;
   std::optional<ExperimentRow> experiment(const std::string& name) override;
   void put_experiment(const ExperimentRow& row) override;
@@ -83,6 +84,9 @@ class SqliteRows : public Rows {
 
   Annotation annotation(ExperimentId experiment, std::int64_t trial) override;
   void put_annotation(ExperimentId experiment, std::int64_t trial, const Annotation& row) override;
+  std::set<std::string> foreign_digests(ExperimentId experiment) override;
+  void put_foreign(ExperimentId experiment, const ForeignImport& row) override;
+  void erase_foreign(ExperimentId experiment, const std::string& digest) override;
   std::optional<WorkerId> worker_of_session(const std::string& session) override;
   std::vector<Microseconds> sample_times(StageId id, std::int64_t attempt) override;
   void put_sample(StageId id, std::int64_t attempt, const SystemSample& sample) override;

@@ -202,6 +202,9 @@ class SqliteStore final : public Store {
   absl::StatusOr<std::map<std::int64_t, Annotation>> annotations(ExperimentId id) override {
     return read<std::map<std::int64_t, Annotation>>([&](Connection& db) { return sqlite::list_annotations(db, id); });
   }
+  absl::StatusOr<std::vector<ForeignImport>> foreign(ExperimentId id, const ForeignQuery& query) override {
+    return read<std::vector<ForeignImport>>([&](Connection& db) { return sqlite::list_foreign(db, id, query); });
+  }
   absl::StatusOr<std::vector<AttemptSample>> samples(StageId id) override {
     return read<std::vector<AttemptSample>>([&](Connection& db) { return sqlite::list_samples(db, id); });
   }

@@ -142,6 +142,60 @@ TEST_F(OutsideItems, AreThoseLoadedLastWhoeverRegistersAgain) {
   EXPECT_NE(catalog().digest(), digest);
 }
 
+TEST_F(OutsideItems, AreShownWithTheWorkersThatBringThemAndWhichCodeCounts) {
+  FakeWorker older(channel_, "older"), newer(channel_, "newer"), plain(channel_, "plain");
+  ASSERT_TRUE(older.register_with(with('a', 10)).ok());
+  ASSERT_TRUE(newer.register_with(with('b', 20)).ok());
+  ASSERT_TRUE(plain.register_with().ok());
+  v1::ListWorkersResponse listed;
+  ASSERT_TRUE(workers_->ListWorkers(deadline().get(), {}, &listed).ok());
+  ASSERT_EQ(listed.workers_size(), 3);
+  for (const v1::Worker& worker : listed.workers()) {
+    ASSERT_EQ(worker.extensions_size(), worker.name() == "plain" ? 0 : 1);
+    if (worker.name() == "plain") continue;
+    EXPECT_EQ(worker.extensions(0).name(), "own-prior");
+    EXPECT_EQ(worker.extensions(0).digest(), std::string(64, worker.name() == "older" ? 'a' : 'b'));
+    EXPECT_EQ(worker.extensions(0).current(), worker.name() == "newer");
+  }
+}
+
+TEST_F(OutsideItems, AreForgottenWhenNothingUsesThemAndStayInWhatWasPlannedWithThem) {
+  const std::string plain = catalog().digest();
+  const auto forget = [this](const std::string& name, v1::Extension* out) {
+    v1::ForgetExtensionRequest request;
+    request.set_name(name);
+    return catalog_->ForgetExtension(deadline().get(), request, out);
+  };
+  v1::Extension gone;
+  EXPECT_EQ(wire_error(forget("own-prior", &gone)).reason, "UNKNOWN_ITEM");
+  {
+    FakeWorker owner(channel_, "owner");
+    ASSERT_TRUE(owner.register_with(with('a', 10)).ok());
+    submit(specification());
+    EXPECT_EQ(wire_error(forget("own-prior", &gone)).reason, "WRONG_STATE") << "a worker has it";
+  }
+  stop();
+  open();
+  EXPECT_EQ(wire_error(forget("own-prior", &gone)).reason, "WRONG_STATE")
+      << "stages need it, though no worker is there";
+  FakeWorker owner(channel_, "another");
+  ASSERT_TRUE(owner.register_with(with('a', 10)).ok());
+  ASSERT_GT(owner.run_all(outside_score), 0);
+  ASSERT_TRUE(owner.register_with().ok()) << "started without it";
+  const Json before = row_of("mine");
+  const grpc::Status forgotten = forget("own-prior", &gone);
+  ASSERT_TRUE(forgotten.ok()) << forgotten.error_message();
+  EXPECT_EQ(gone.digest(), std::string(64, 'a'));
+  ASSERT_EQ(gone.items_size(), 1);
+  EXPECT_EQ(gone.items(0), "prior/mine");
+  EXPECT_EQ(catalog().digest(), plain);
+  EXPECT_EQ(row_of("mine"), before);
+  stop();
+  open();
+  EXPECT_EQ(catalog().digest(), plain) << "for good";
+  EXPECT_EQ(row_of("mine"), before);
+}
+
 TEST_F(OutsideItems, AreRefusedWithTheirWorkerWhereTheyBreakTheCatalog) {
   const std::string digest = catalog().digest();
   FakeWorker worker(channel_, "owner");

@@ -135,6 +135,9 @@ class Ledger final : public Store {
   absl::StatusOr<std::vector<StageId>> stages_to_release(StageId after, int limit) override {
     return store_->stages_to_release(after, limit);
   }
+  absl::StatusOr<std::vector<ForeignImport>> foreign(ExperimentId id, const ForeignQuery& query) override {
+    return store_->foreign(id, query);
+  }
   absl::StatusOr<std::map<std::int64_t, Annotation>> annotations(ExperimentId id) override {
     return store_->annotations(id);
   }

@@ -35,6 +35,8 @@ TEST_P(BesideContract, KeepsOfEveryExtensionWhatWasAnnouncedLast) {
   EXPECT_THAT(get(store().extensions()), ElementsAre(other, own));
   must({PutExtension{newer}});
   EXPECT_THAT(get(store().extensions()), ElementsAre(other, newer));
+  must({RemoveExtension{"own-prior"}, RemoveExtension{"own-prior"}});
+  EXPECT_THAT(get(store().extensions()), ElementsAre(other));
 }
 
 TEST_P(BesideContract, KeepsTagsSortedOnceAndTheNewestNote) {

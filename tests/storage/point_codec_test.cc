@@ -8,6 +8,8 @@
 #include <limits>
 #include <random>
 
+#include "core/base/crc32c.h"
+
 namespace locus::sqlite {
 namespace {
 

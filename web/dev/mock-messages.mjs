@@ -397,6 +397,10 @@ export function workersMessage(defs, now) {
         seen_time: now - 2000,
         running,
         catalog_digest: 'ab',
+        extensions: [
+          { name: 'own-prior', digest: 'ab'.repeat(32), current: true },
+          { name: 'own-training', digest: 'cd'.repeat(32) },
+        ],
       },
       {
         name: 'gpu-node',

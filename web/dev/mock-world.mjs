@@ -78,6 +78,21 @@ function pointsMessage(defs, stage, metric) {
   };
 }
 
+// One run of another program beside the first experiment, a tenth better than anything measured.
+function foreignMessage(def, query, now) {
+  const key = { metric: 'top1', split: 'validation', labels: '{}' };
+  const asked = query.get('metric');
+  if (def.name !== 'fashion-mnist-priors' || (asked && asked !== key.metric)) return { imports: [] };
+  const step = [0, 500, 1000, 1500];
+  const points = asked ? { step, time_us: step.map(() => 0), value: [10, 91.5, 97.25, 99.125] } : {};
+  const series = [{ key, points: step.length, ...points }];
+  return {
+    imports: [
+      { digest: 'f'.repeat(64), source: 'runs/peer', format: 'tensorboard', imported_time: now, series },
+    ],
+  };
+}
+
 function workerDetailMessage(defs, name, now) {
   const worker = workersMessage(defs, now).workers.find((each) => each.name === name);
   if (!worker) return null;
@@ -180,6 +195,7 @@ function found(path, query, phase, now) {
       from: Number(query.get('from_step') ?? 0),
       to: Number(query.get('to_step') ?? 0),
     });
+  if (rest === 'foreign') return foreignMessage(def, query, now);
   if (rest === 'trials')
     return ordinal === undefined
       ? trialsMessage(def, query.getAll('metrics'))

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "core/base/crc32c.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace locus::fuzz {
@@ -12,7 +13,7 @@ void points(std::string_view bytes) {
   if (bytes.size() < 5) return;
   std::string sound(bytes);
   sound[0] = 1;
-  const std::uint32_t sum = sqlite::crc32c(std::string_view(sound).substr(5));
+  const std::uint32_t sum = crc32c(std::string_view(sound).substr(5));
   std::memcpy(sound.data() + 1, &sum, sizeof sum);
   const auto columns = sqlite::decode_points(sound);
   if (!columns) return;

@@ -34,6 +34,7 @@ from locus.errors import (
     Violation,
 )
 from locus.experiment import Experiment
+from locus.foreign import ForeignSeries, Import
 from locus.frames import Rows
 from locus.pictures import Picture
 from locus.pivot import PivotAxis, PivotCell, PivotHeading, PivotSummary, PivotTable
@@ -64,7 +65,7 @@ from locus.trials import (
     TrialStage,
 )
 from locus.trust import Identity, Token
-from locus.workers import HeldData, RunningAttempt, Server, Slot, Worker
+from locus.workers import HeldData, RunningAttempt, Server, Slot, Worker, WorkerExtension
 
 __all__ = [
     "__version__",
@@ -91,8 +92,10 @@ __all__ = [
     "Experiment",
     "ExperimentFailed",
     "FailedPrecondition",
+    "ForeignSeries",
     "HeldData",
     "Identity",
+    "Import",
     "InvalidArgument",
     "Leaderboard",
     "LeaderboardRow",
@@ -137,5 +140,6 @@ __all__ = [
     "Unavailable",
     "Violation",
     "Worker",
+    "WorkerExtension",
     "connect",
 ]

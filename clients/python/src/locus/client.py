@@ -35,6 +35,7 @@ from locus.v1 import (
     catalog_service_pb2_grpc,
     experiment_service_pb2,
     experiment_service_pb2_grpc,
+    metric_service_pb2_grpc,
     picture_service_pb2_grpc,
     search_service_pb2_grpc,
     worker_service_pb2,
@@ -126,6 +127,7 @@ class Client:
         self._experiments = experiment_service_pb2_grpc.ExperimentServiceStub(self._channel)
         self._analysis = analysis_service_pb2_grpc.AnalysisServiceStub(self._channel)
         self._catalogs = catalog_service_pb2_grpc.CatalogServiceStub(self._channel)
+        self._metrics = metric_service_pb2_grpc.MetricServiceStub(self._channel)
         self._artifacts = artifact_service_pb2_grpc.ArtifactServiceStub(self._channel)
         self._pictures = picture_service_pb2_grpc.PictureServiceStub(self._channel)
         self._searches = search_service_pb2_grpc.SearchServiceStub(self._channel)

@@ -6,10 +6,11 @@ import json
 import os
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Iterator, Mapping, NoReturn
+from typing import TYPE_CHECKING, Any, Iterable, Iterator, Mapping, NoReturn
 
 from locus import errors, pictures
 from locus._wire import labels_json, read, request
+from locus.foreign import ForeignSeries, Import, foreign_message, imported
 from locus.frames import Rows
 from locus.pictures import Numbers, Picture
 from locus.pivot import Names, PivotTable
@@ -18,7 +19,7 @@ from locus.progress import Progress
 from locus.results import Curves, Leaderboard
 from locus.search import Search
 from locus.trials import Artifact, Trial, TrialDetail
-from locus.v1 import analysis_pb2, artifact_service_pb2, experiment_service_pb2, trial_pb2
+from locus.v1 import analysis_pb2, artifact_service_pb2, experiment_service_pb2, metric_service_pb2, trial_pb2
 
 if TYPE_CHECKING:
     from locus.client import Client
@@ -169,6 +170,37 @@ class Experiment:
             band=band,
         )
         return Curves(self.client.call(self._stub.GetCurves, question))
+
+    def foreign(
+        self, metric: str = "", *, split: str = "", labels: Mapping[str, Any] | str | None = None
+    ) -> list[Import]:
+        """Series of other programs that were put beside it, to be looked at: nothing ranks, compares or claims them.
+
+        With `metric`, that series alone of each run, with its points; without one what there is, without points.
+        """
+        question = request(
+            metric_service_pb2.ListForeignSeriesRequest,
+            experiment=self.name,
+            metric=metric,
+            split=split,
+            labels=labels_json(labels),
+        )
+        answer = self.client.call(self.client._metrics.ListForeignSeries, question)
+        return [imported(one) for one in answer.imports]
+
+    def import_series(self, source: str, series: Iterable[ForeignSeries], *, format: str = "python") -> Import:
+        """Puts what one run of another program measured beside it. The same series again change nothing.
+
+        `source` says where they come from, for people. `locus import` reads TensorBoard's files and CSV.
+        """
+        question = request(metric_service_pb2.ImportSeriesRequest, experiment=self.name, source=source, format=format)
+        question.series.extend(foreign_message(one) for one in series)
+        return imported(self.client.call(self.client._metrics.ImportSeries, question))
+
+    def remove_import(self, digest: str) -> Import:
+        """Lets go of one import; what it was. NotFound (SERIES_NOT_FOUND) where there is none."""
+        question = request(metric_service_pb2.RemoveImportRequest, experiment=self.name, digest=digest)
+        return imported(self.client.call(self.client._metrics.RemoveImport, question))
 
     def trials(self) -> Rows[Trial]:
         """Every trial with its state, by number."""

@@ -36,6 +36,16 @@ class HeldData:
 
 
 @dataclass(frozen=True)
+class WorkerExtension:
+    """Code of a user that a worker runs."""
+
+    name: str
+    digest: str
+    current: bool
+    """The catalog goes by this code; otherwise another worker loaded other code under that name since."""
+
+
+@dataclass(frozen=True)
 class Worker:
     """`state` is "active", "silent", "draining" or "offline"; `reason` says why it drains."""
 
@@ -59,6 +69,8 @@ class Worker:
     forgotten: bool
     end_time: datetime | None
     """When it drains by itself; None: it stays."""
+    extensions: list[WorkerExtension] = field(hash=False)
+    """What it brings to the catalog; none while it is not connected."""
     labels: dict[str, str] = field(hash=False)
     """That specifications may ask for."""
     untrusted_labels: dict[str, str] = field(hash=False)

@@ -48,6 +48,15 @@ def test_tensorboard_reads_steps_times_and_values(tmp_path: Path) -> None:
     assert abs(scalars(folders[1], "result/test/top1/resolution_42")[0].value - 81.142) < 1e-4
 
 
+def test_the_export_that_is_kept_for_importing_it_again_is_what_is_written_today(tmp_path: Path) -> None:
+    kept = Path(__file__).parents[4] / "tests" / "core" / "testdata" / "foreign" / "export" / "0000-none-seed-0"
+    written = write_tensorboard(Saved(lines()), tmp_path)[0]
+    assert written.name == kept.name
+    for tag in ("train/loss", "result/test/top1/resolution_42"):
+        points = [[(one.step, one.wall_time, str(one.value)) for one in scalars(at, tag)] for at in (kept, written)]
+        assert points[0] == points[1] and points[0]
+
+
 def test_a_trial_written_again_is_there_once(tmp_path: Path) -> None:
     for _ in range(2):
         folders = write_tensorboard(Saved(lines()), tmp_path)

@@ -1,7 +1,13 @@
 // Reads of one experiment, and which changes call for reading again.
 import { concerning, type Live, useLive, useLiveParts } from '@/shared/api/live';
 import { type Query, read, readPages, segment } from '@/shared/api/client';
-import { Curves, ListTrialsResponse, type SeriesKey, Table } from '@/shared/api/messages';
+import {
+  Curves,
+  ListForeignSeriesResponse,
+  ListTrialsResponse,
+  type SeriesKey,
+  Table,
+} from '@/shared/api/messages';
 
 const path = (name: string) => `/experiments/${segment(name)}`;
 const outcomes = [
@@ -56,6 +62,29 @@ export const useCurves = (
     `curves ${name} ${key.metric} ${key.split}`,
   );
 };
+
+const foreignChanges = ['foreign-imported', 'foreign-removed'];
+
+// What was imported beside it, without points.
+export const useImports = (name: string) =>
+  useLive(
+    `foreign ${name}`,
+    (signal) => read(`${path(name)}/foreign`, ListForeignSeriesResponse, {}, signal),
+    concerning(name, ...foreignChanges),
+  );
+
+const none: ListForeignSeriesResponse = { imports: [] };
+
+// Those of one series, with their points; nothing is asked where there are none.
+export const useForeign = (name: string, key: SeriesKey, there: boolean) =>
+  useLive(
+    `foreign ${name} ${there ? JSON.stringify(key) : ''}`,
+    (signal) =>
+      there
+        ? read(`${path(name)}/foreign`, ListForeignSeriesResponse, { ...key, max_points: 400 }, signal)
+        : Promise.resolve(none),
+    concerning(name, ...foreignChanges),
+  );
 
 export type TrialTable = Omit<ListTrialsResponse, 'next_page_token'>;
 

@@ -143,6 +143,18 @@ export function WorkerCard({
         {facts.filter((part) => part !== '').join(' · ')} ·{' '}
         <span title={moment(worker.seen_time)}>heard {ago(worker.seen_time, now)}</span>
       </p>
+      {worker.extensions.length > 0 && (
+        <p class="quiet worker-facts">
+          brings{' '}
+          {worker.extensions.map(({ name, digest, current }, i) => (
+            <span key={name} title={`code ${digest}`}>
+              {i > 0 && ', '}
+              {name}@{digest.slice(0, 12)}
+              {!current && ' (older code)'}
+            </span>
+          ))}
+        </p>
+      )}
       {worker.running.length > 0 ? (
         <ul class="running-list">
           {worker.running.map((attempt) => (

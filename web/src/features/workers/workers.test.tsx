@@ -32,3 +32,10 @@ test('a long history shows its first attempts, and more when asked', async () =>
   expect(rows()).toBe(40);
   expect(document.body.textContent).toContain('5 more');
 });
+
+test('a worker shows the code of users that it runs, and where another loaded newer', async () => {
+  serve();
+  const text = await open('/workers/workstation', 'brings');
+  expect(text).toContain('own-prior@abababababab,');
+  expect(text).toContain('own-training@cdcdcdcdcdcd (older code)');
+});

@@ -160,8 +160,16 @@ export type StageExplanation = Decoded<typeof StageExplanation>;
 export const Explanation = /* @__PURE__ */ message({ sentence: text, stages: list(StageExplanation),
   state: text, subject: text });
 export type Explanation = Decoded<typeof Explanation>;
+export const Extension = /* @__PURE__ */ message({ by: text, digest: text, items: list(text), name: text });
+export type Extension = Decoded<typeof Extension>;
 export const FactorImportance = /* @__PURE__ */ message({ high: real, low: real, path: text, share: real });
 export type FactorImportance = Decoded<typeof FactorImportance>;
+export const ForeignSeries = /* @__PURE__ */ message({ key: SeriesKey, points: long, reduced: flag,
+  step: list(long), time_us: list(long), value: list(real) });
+export type ForeignSeries = Decoded<typeof ForeignSeries>;
+export const ForeignImport = /* @__PURE__ */ message({ digest: text, existing: flag, format: text,
+  imported_by: text, imported_time: timestamp, series: list(ForeignSeries), source: text });
+export type ForeignImport = Decoded<typeof ForeignImport>;
 export const HeldData = /* @__PURE__ */ message({ datasets: list(text), missing: dictionary(text) });
 export type HeldData = Decoded<typeof HeldData>;
 export const Identity = /* @__PURE__ */ message({ account: text, asked: flag, name: text, role: text,
@@ -199,6 +207,8 @@ export type ListDecisionsResponse = Decoded<typeof ListDecisionsResponse>;
 export const ListExperimentsResponse = /* @__PURE__ */ message({ attempts_started: long,
   experiments: list(Experiment), next_page_token: text });
 export type ListExperimentsResponse = Decoded<typeof ListExperimentsResponse>;
+export const ListForeignSeriesResponse = /* @__PURE__ */ message({ imports: list(ForeignImport) });
+export type ListForeignSeriesResponse = Decoded<typeof ListForeignSeriesResponse>;
 export const ListSeriesResponse = /* @__PURE__ */ message({ series: list(SeriesKey) });
 export type ListSeriesResponse = Decoded<typeof ListSeriesResponse>;
 export const ListTokensResponse = /* @__PURE__ */ message({ tokens: list(Token) });
@@ -220,6 +230,8 @@ export type Trial = Decoded<typeof Trial>;
 export const ListTrialsResponse = /* @__PURE__ */ message({ available: list(SeriesKey),
   cells: list(TrialCell), columns: list(TrialColumn), next_page_token: text, trials: list(Trial) });
 export type ListTrialsResponse = Decoded<typeof ListTrialsResponse>;
+export const WorkerExtension = /* @__PURE__ */ message({ current: flag, digest: text, name: text });
+export type WorkerExtension = Decoded<typeof WorkerExtension>;
 export const RunningAttempt = /* @__PURE__ */ message({ attempt: long, phase: text, slots: list(integer),
   stage: long, start_time: optional(timestamp), step: long, steps: long, title: text });
 export type RunningAttempt = Decoded<typeof RunningAttempt>;
@@ -227,10 +239,10 @@ export const Slot = /* @__PURE__ */ message({ device: text, index: integer, memo
   threads: integer });
 export type Slot = Decoded<typeof Slot>;
 export const Worker = /* @__PURE__ */ message({ catalog_digest: text, data: optional(HeldData),
-  end_time: optional(timestamp), failed: integer, forgotten: flag, host: text, labels: dictionary(text),
-  name: text, reason: text, running: list(RunningAttempt), seen_time: timestamp,
-  since_time: optional(timestamp), slots: list(Slot), slots_busy: integer, state: text, succeeded: integer,
-  untrusted_labels: dictionary(text), version: text });
+  end_time: optional(timestamp), extensions: list(WorkerExtension), failed: integer, forgotten: flag,
+  host: text, labels: dictionary(text), name: text, reason: text, running: list(RunningAttempt),
+  seen_time: timestamp, since_time: optional(timestamp), slots: list(Slot), slots_busy: integer, state: text,
+  succeeded: integer, untrusted_labels: dictionary(text), version: text });
 export type Worker = Decoded<typeof Worker>;
 export const ListWorkersResponse = /* @__PURE__ */ message({ forgotten: integer, workers: list(Worker) });
 export type ListWorkersResponse = Decoded<typeof ListWorkersResponse>;

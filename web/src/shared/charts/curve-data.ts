@@ -7,7 +7,7 @@ export const xAxes = ['step', 'epoch', 'images', 'seconds'] as const;
 export type XAxis = (typeof xAxes)[number];
 
 export interface Stroke {
-  kind: 'band' | 'run' | 'faint' | 'partial' | 'mean';
+  kind: 'band' | 'run' | 'faint' | 'partial' | 'mean' | 'foreign';
   cell: number;
   look: Look | null;
   label: string;
@@ -147,6 +147,40 @@ export function assembleCurves(
     ends = ends ? [Math.min(ends[0], first), Math.max(ends[1], last)] : [first, last];
   }
   return { strokes, marks, x: ends };
+}
+
+// A series of another program: it has steps alone, and no cell. Its number is negative, so that no cell's is meant.
+export interface ForeignCurve {
+  source: string;
+  step: readonly number[];
+  value: readonly number[];
+}
+export const foreignCell = (index: number) => -1 - index;
+
+// The plot with foreign series in front, dashed, where it is against steps.
+export function withForeign(
+  plot: CurvePlot,
+  foreign: readonly ForeignCurve[],
+  axis: XAxis = 'step',
+): CurvePlot {
+  const drawn = axis === 'step' ? foreign.filter(({ step }) => step.length > 0) : [];
+  if (drawn.length === 0) return plot;
+  const strokes = drawn.map(
+    ({ source, step, value }, i): Stroke => ({
+      kind: 'foreign',
+      cell: foreignCell(i),
+      look: null,
+      label: `foreign: ${source}`,
+      x: step,
+      y: value.map(finite),
+    }),
+  );
+  const ends = drawn.flatMap(({ step }) => [step[0]!, step[step.length - 1]!]);
+  return {
+    strokes: [...plot.strokes, ...strokes],
+    marks: [...plot.marks, ...drawn.flatMap(({ step, value }, i) => marksOf(foreignCell(i), step, value))],
+    x: [Math.min(...(plot.x ?? []), ...ends), Math.max(...(plot.x ?? []), ...ends)],
+  };
 }
 
 // How many points of an ascending list lie at or before x.

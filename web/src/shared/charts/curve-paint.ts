@@ -14,8 +14,32 @@ export interface Look {
   dash: readonly number[];
 }
 
-const widths: Record<Stroke['kind'], number> = { band: 0, run: 1, faint: 1, partial: 1.6, mean: 2 };
-const alphas: Record<Stroke['kind'], number> = { band: 0.13, run: 0.45, faint: 0.35, partial: 1, mean: 1 };
+const widths: Record<Stroke['kind'], number> = {
+  band: 0,
+  run: 1,
+  faint: 1,
+  partial: 1.6,
+  mean: 2,
+  foreign: 1.6,
+};
+const alphas: Record<Stroke['kind'], number> = {
+  band: 0.13,
+  run: 0.45,
+  faint: 0.35,
+  partial: 1,
+  mean: 1,
+  foreign: 1,
+};
+
+// Foreign series share the color of what is no cell; each has dashes of its own.
+const foreignDashes: readonly (readonly number[])[] = [
+  [6, 3],
+  [2, 2],
+  [10, 3, 2, 3],
+  [14, 4],
+  [4, 6],
+];
+export const foreignDash = (cell: number) => foreignDashes[(-1 - cell) % foreignDashes.length]!;
 
 // How a stroke is drawn; what is not in focus steps back.
 export function lookOf(stroke: Stroke, colors: ReadonlyMap<number, string>, focus: number | null): Look {
@@ -27,7 +51,14 @@ export function lookOf(stroke: Stroke, colors: ReadonlyMap<number, string>, focu
   return {
     color: alpha < 1 ? withAlpha(base, alpha) : base,
     width: widths[stroke.kind],
-    dash: stroke.kind === 'partial' ? [2, 4] : stroke.kind === 'mean' ? dash : [],
+    dash:
+      stroke.kind === 'partial'
+        ? [2, 4]
+        : stroke.kind === 'foreign'
+          ? foreignDash(stroke.cell)
+          : stroke.kind === 'mean'
+            ? dash
+            : [],
   };
 }
 

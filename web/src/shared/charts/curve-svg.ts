@@ -78,7 +78,12 @@ export function curveSvg(figure: CurveFigure): string {
     });
   const legend = cells
     .sort((a, b) => a - b)
-    .flatMap((cell) => plot.strokes.find((stroke) => stroke.cell === cell && stroke.kind === 'mean') ?? []);
+    .flatMap(
+      (cell) =>
+        plot.strokes.find(
+          (each) => each.cell === cell && (each.kind === 'mean' || each.kind === 'foreign'),
+        ) ?? [],
+    );
   const area = `x="${box.left}" y="${box.top}" width="${box.width}" height="${box.height}"`;
   const clip = `<clipPath id="box"><rect ${area}/></clipPath>`;
   return svgFile(

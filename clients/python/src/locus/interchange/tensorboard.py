@@ -25,9 +25,10 @@ def write_tensorboard(
 ) -> list[Path]:
     """Writes FOLDER/EXPERIMENT/TRIAL with its series (steps and times as they were) and results; returns those folders.
 
-    A trial that was written before is replaced whole. TensorBoard's names hold no "=": there it is "_". Values that are
-    not finite are written as they are. With `hyperparameters`, what distinguishes the trials stands in the HPARAMS tab
-    beside the results. MissingPackage without tensorboardX.
+    A trial that was written before is replaced whole. TensorBoard's names hold no "=": there it is "_", and the name
+    itself stands beside it as the title, by which `locus import` knows the series again. Values that are not finite are
+    written as they are. With `hyperparameters`, what distinguishes the trials stands in the HPARAMS tab beside the
+    results. MissingPackage without tensorboardX.
     """
     tensorboard = wanted("tensorboardX", "write_tensorboard()", "write_csv()")
     all_runs = runs(experiment)
@@ -44,6 +45,11 @@ def _varying(all_runs: list[Run]) -> set[str]:
     return {name for name, values in seen.items() if len(values) > 1} | {"label", "seed"}
 
 
+def _title(name: str) -> str:
+    """What stands beside a tag that cannot hold the name."""
+    return name if "=" in name else ""
+
+
 def _write(tensorboard: Any, run: Run, folder: Path, varying: set[str]) -> Path:
     target = folder / str(run.experiment["name"]) / folder_name(run)
     fresh = target.with_name(f".{target.name}.new")
@@ -51,11 +57,15 @@ def _write(tensorboard: Any, run: Run, folder: Path, varying: set[str]) -> Path:
     with tensorboard.SummaryWriter(logdir=str(fresh)) as writer:
         for stage in run.stages:
             for series in stage.series:
+                title = _title(series.name)
                 for step, time, value in zip(series.steps, series.times, series.values, strict=True):
-                    writer.add_scalar(series.name, value, global_step=step, walltime=time / 1e6)
-        results = {f"result/{name}": number(result["value"]) for _, result, name in results_of(run)}
-        for name, value in results.items():
-            writer.add_scalar(name, value, global_step=0)
+                    writer.add_scalar(series.name, value, global_step=step, walltime=time / 1e6, display_name=title)
+        results = {}
+        for stage, result, name in results_of(run):
+            tag, value = f"result/{name}", number(result["value"])
+            results[tag] = value
+            ended = max((one["ended_us"] for one in stage.attempts), default=0)  # an equal export gives equal files
+            writer.add_scalar(tag, value, global_step=0, walltime=ended / 1e6, display_name=_title(tag))
         if varying:
             settings = {name: value for name, value in settings_of(run).items() if name in varying}
             plain = {

@@ -24,6 +24,7 @@ import {
   smoothingQuery,
   zoomQuery,
 } from '@/parts/curves/curve-view';
+import { useImports } from '../data';
 import { lastHalf, type Look, SeriesChart } from './series-chart';
 import { SeriesPicker, seriesQuery } from '@/parts/curves/series-picker';
 
@@ -139,6 +140,9 @@ export function CurvesCard({
       setAvailable(curves.available);
     if (place === 0 && curves !== first) setFirst(curves);
   };
+  const { data: imports } = useImports(name);
+  const foreign = (key: SeriesKey) =>
+    (imports?.imports ?? []).some((run) => run.series.some((each) => each.key && same(each.key, key)));
   const half = first && !look.zoom ? lastHalf(first) : null;
   const tools = keys.length > 0 && (
     <>
@@ -174,6 +178,7 @@ export function CurvesCard({
           unit={key.metric === contract?.metric ? unit : ''}
           cells={cells}
           look={look}
+          foreign={foreign(key)}
           onRead={(curves) => read(curves, place)}
         />
       ))}

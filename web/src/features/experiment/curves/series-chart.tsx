@@ -2,15 +2,16 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { Curves, SeriesKey } from '@/shared/api/messages';
 import { CurveChart, type Stretch } from '@/shared/charts/curve-chart';
-import { assembleCurves, placeAt, stepAt, type XAxis } from '@/shared/charts/curve-data';
+import { assembleCurves, placeAt, stepAt, withForeign, type XAxis } from '@/shared/charts/curve-data';
 import { curveSvg } from '@/shared/charts/curve-svg';
 import { csvOf } from '@/shared/csv';
 import { count, seriesText, significant } from '@/shared/format';
 import { FigureMenu } from '@/shared/charts/figure-menu';
 import { ReadFailure, Stale } from '@/shared/ui/states';
-import { useCurves } from '../data';
+import { useCurves, useForeign } from '../data';
 import type { CellSelection } from '@/parts/curves/cell-selection';
 import { CurveLegend } from '@/parts/curves/curve-legend';
+import { foreignCurves, ForeignLegend } from '@/parts/curves/foreign-legend';
 import { axisNames, type Band, bandMeanings, type Zoom } from '@/parts/curves/curve-view';
 
 const chartHeight = 300;
@@ -138,6 +139,7 @@ export function SeriesChart({
   unit,
   cells,
   look,
+  foreign,
   onRead,
 }: {
   name: string;
@@ -145,6 +147,7 @@ export function SeriesChart({
   unit: string;
   cells: CellSelection;
   look: Look;
+  foreign: boolean; // other programs' series of this key were imported
   onRead: (curves: Curves) => void;
 }) {
   const { band, runs, smoothing, axis, logX, logY, zoom } = look;
@@ -159,9 +162,11 @@ export function SeriesChart({
   if (found) onRead(found);
   const hiddenKey = [...cells.hidden].join();
   const view = { hidden: cells.hidden, band: band !== 'none', runs, x: axis, smoothing };
+  const { data: others } = useForeign(name, series, foreign);
+  const strangers = useMemo(() => foreignCurves(others), [others]);
   const plot = useMemo(
-    () => data && assembleCurves(data, view),
-    [data, hiddenKey, band, runs, axis, smoothing],
+    () => data && withForeign(assembleCurves(data, view), strangers, axis),
+    [data, strangers, hiddenKey, band, runs, axis, smoothing],
   );
   const title = `${seriesText(series)}${unit === '' ? '' : ` (${unit})`}`;
   const stretch = plot && data ? stretchOf(zoom, axis, data, plot.x) : null;
@@ -220,6 +225,7 @@ export function SeriesChart({
         )}
       </div>
       {data && <CurveLegend curves={data} place={place} axis={axis} band={band} cells={cells} />}
+      <ForeignLegend curves={strangers} place={axis === 'step' ? place : null} />
       {data && (
         <p class="table-note">
           {[
@@ -228,6 +234,11 @@ export function SeriesChart({
             found && found.cells.length > most
               ? `the first ${most} of ${count(found.cells.length)} cells are drawn; hide some to see others`
               : '',
+            strangers.length === 0
+              ? ''
+              : axis === 'step'
+                ? 'dashed gray: foreign series of other programs, never ranked or compared'
+                : 'foreign series have steps alone, and are drawn against them',
             smoothing > 0 ? `line smoothed by ${smoothing}, raw line faint` : '',
             reduced
               ? 'long curves are drawn from afar: every spike of a single run is kept; zoom to read its points'
