@@ -61,6 +61,7 @@ chaos: ## 200 kills of trainers, workers and server, stopped and doubled workers
 	@$(BUILD)/tests/locus_chaos --long --network --clocks $(BUILD)/tests/liblocus_wrong_clock.so --cycles $(CYCLES) --seed $(SEED) --bin $(BUILD)/bin --spec examples/fashion-mnist-priors.yaml --work build/chaos
 	@$(BUILD)/tests/locus_chaos --cycles $(CYCLES) --seed $(SEED) --bin $(BUILD)/bin --search tests/chaos/search.yaml --work build/chaos-search
 	@$(BUILD)/tests/locus_chaos --cycles $$(($(CYCLES) / 10 + 4)) --seed $(SEED) --bin $(BUILD)/bin --tls tests/chaos/matrix.yaml --work build/chaos-tls
+	@$(BUILD)/tests/locus_chaos --long --cycles $$(($(CYCLES) / 10 + 4)) --seed $(SEED) --devices 2 --bin $(BUILD)/bin --spec tests/chaos/matrix.yaml --work build/chaos-devices
 
 exposed: ## a server on an address of its own with TLS, another machine that enrolls and trains, and everybody who is refused, with the real programs; needs root, makes a network namespace; a minute
 	@tools/setup test

@@ -2,7 +2,7 @@
 // bits on every one of them.
 #pragma once
 
-#include "engine/base/torch.h"
+#include "engine/base/peers.h"
 #include "engine/distributed/place.h"
 
 namespace locus::engine {
@@ -10,7 +10,7 @@ namespace locus::engine {
 // All processes must ask for the same exchanges in the same order. What waits throws PeerLostError when a process is gone,
 // or silent beyond the time-out; the group is of no use afterwards. Destroyed: the others' exchanges end likewise. Not
 // thread-safe.
-class Gang {
+class Gang : public Peers {
  public:
   // A sum under way. Dropping it does not wait.
   class Pending {
@@ -19,7 +19,6 @@ class Gang {
     virtual void wait() = 0;
   };
 
-  virtual ~Gang() = default;
   Gang(const Gang&) = delete;
   Gang& operator=(const Gang&) = delete;
 
@@ -30,7 +29,7 @@ class Gang {
   // Begins to replace `tensor`, contiguous and of the same shape and type everywhere, by the sum over all processes. It must
   // be left alone until the wait is over.
   virtual std::unique_ptr<Pending> begin_sum(const Tensor& tensor) = 0;
-  void sum(const Tensor& tensor) { begin_sum(tensor)->wait(); }
+  void sum(const Tensor& tensor) override { begin_sum(tensor)->wait(); }
   // The value that rank 0 gave. No process returns before all have called.
   std::int64_t of_leader(std::int64_t value);
 

@@ -1,6 +1,7 @@
 // Norms: of tokens over their channels, and of images over a batch.
 #pragma once
 
+#include "engine/base/peers.h"
 #include "engine/layers/initializer.h"
 #include "engine/layers/module.h"
 
@@ -44,7 +45,15 @@ class BatchNorm final : public Module, public SelfStarting {
   Tensor forward(const Tensor& x, bool training);
   void start(const Initializer& own) override;  // 1 and 0; the running mean 0 and variance 1
 
+  // From now on forward() in training is given this process's part of each batch, of any size, and normalizes by the statistics
+  // of the whole; gradients are those of the sum of all processes' losses. Every process must call forward() and backward alike.
+  // `peers` must outlive all graphs; null: back to whole batches.
+  void share(Peers* peers) { peers_ = peers; }
+
  private:
+  Tensor normalized_over_all(const Tensor& x);
+
+  Peers* peers_ = nullptr;
   Tensor weight_, bias_, mean_, variance_;  // [C]: "weight", "bias", "running_mean", "running_var"
 };
 

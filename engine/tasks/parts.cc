@@ -17,19 +17,31 @@ bool adds_unknown_loss(const Json& prior) {
   return std::find(hooks.begin(), hooks.end(), "loss") != hooks.end();
 }
 
+// The model's batch norms, by their names.
+std::vector<std::pair<std::string, std::shared_ptr<BatchNorm>>> batch_norms_of(const Task& task) {
+  std::vector<std::pair<std::string, std::shared_ptr<BatchNorm>>> out;
+  for (const auto& part : task.named_modules()) {
+    if (auto norm = std::dynamic_pointer_cast<BatchNorm>(part.value())) out.emplace_back(part.key(), std::move(norm));
+  }
+  return out;
+}
+
 }  // namespace
 
-std::string undivided(const Task& task, const Json& configuration) {
+void share_statistics(const Task& task, Peers& peers) {
+  for (const auto& [name, norm] : batch_norms_of(task)) norm->share(&peers);
+}
+
+std::string undivided(const Task& task, const Json& configuration, std::int64_t accumulate) {
   const auto* divides = dynamic_cast<const DividesBatches*>(&task);
   const std::string of_task = "task " + configuration.at("task").at("id").get<std::string>() + ": ";
   if (divides == nullptr) return of_task + "it does not say that its losses are means over the samples of a batch";
   if (const std::string why = divides->undivided(); !why.empty()) return of_task + why;
-  for (const auto& part : task.named_modules()) {
-    if (std::dynamic_pointer_cast<BatchNorm>(part.value())) {
-      return "the model's " + part.key() +
-             " is a batch norm, which normalizes by the statistics of the whole batch; choose a model, priors and a "
-             "decoder without one";
-    }
+  if (const auto norms = batch_norms_of(task); accumulate > 1 && !norms.empty()) {
+    return "the model's " + norms.front().first +
+           " is a batch norm, which normalizes by each pass of a batch, and passes of several devices are other ones; "
+           "set "
+           "train.accumulate to 1";
   }
   if (configuration.value("/adapter/options/dropout"_json_pointer, 0.0) > 0)
     return "the dropout of adapters is drawn for a batch as a whole; set adapter.dropout to 0";

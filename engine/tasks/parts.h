@@ -1,7 +1,7 @@
 // What tasks say of work that several devices divide: of a batch that is learned from, of a split that is scored.
 #pragma once
 
-#include "engine/base/torch.h"
+#include "engine/base/peers.h"
 
 namespace locus::engine {
 
@@ -27,7 +27,11 @@ class SummedScores {
 
 class Task;
 // Why the gradients of equal parts of a batch are not on average those of the whole, as a sentence; empty where they are, up to
-// rounding. `configuration`: the stage's, which `task` was made of.
-std::string undivided(const Task& task, const Json& configuration);
+// rounding, once the parts share what is of the whole batch. `configuration`: the stage's, which `task` was made of;
+// `accumulate`: passes that each part is computed in.
+std::string undivided(const Task& task, const Json& configuration, std::int64_t accumulate = 1);
+// From now on the model's batch norms normalize by the statistics of whole batches, of which each of the peers has a part
+// (BatchNorm::share). `peers` must outlive the training.
+void share_statistics(const Task& task, Peers& peers);
 
 }  // namespace locus::engine

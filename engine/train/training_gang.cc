@@ -20,7 +20,7 @@ std::int64_t digest_of_weights(const Task& task) {
 
 void Training::refuse_what_cannot_be_divided() {
   const int world = context_.execution.gang.world;
-  std::string why = undivided(*task_, context_.configuration);
+  std::string why = undivided(*task_, context_.configuration, settings_.accumulate);
   if (why.empty()) why = loader_.undivided(world);
   if (why.empty()) return;
   throw std::invalid_argument("this training cannot run on " + std::to_string(world) + " devices: " + why +
@@ -36,6 +36,7 @@ void Training::join() {
   gang_ = join_gang(place, context_.device);
   reducer_ = std::make_unique<GradientReducer>(*gang_, task_->parameters());
   backward_.reduce_by(*reducer_);
+  share_statistics(*task_, *gang_);
   context_.environment["world"] = place.world;
   const std::string name = context_.environment.value("device_name", "");
   // Sums depend on how many are added up: to whoever compares, that is another device.

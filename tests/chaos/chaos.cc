@@ -1,13 +1,14 @@
 // Kills trainers, workers and the server while they have unacknowledged work under way, and shows that
 // nothing that was acknowledged is lost and that the result is the one of a run nobody disturbed.
 //
-//     chaos --bin FOLDER --spec FILE [--cycles N] [--seed N] [--long] [--network] [--clocks LIBRARY] [--work FOLDER] [--set PATH=VALUE ...]
+//     chaos --bin FOLDER --spec FILE [--cycles N] [--seed N] [--long] [--network] [--clocks LIBRARY] [--devices N] [--work FOLDER] [--set PATH=VALUE ...]
 //     chaos --bin FOLDER --tls FILE [--cycles N] [--seed N] [--work FOLDER]
 //     chaos --bin FOLDER --search FILE [--cycles N] [--seed N] [--work FOLDER]
 //
 // --long also stops workers past their lease and starts second ones under their names. --network also cuts, silences, delays and
 // doubles what workers and server say to each other, past their lease with --long. --clocks sets their times of day wrong, by an
-// hour or by decades, while they run; LIBRARY is what wrong_clock.cc becomes. --tls changes
+// hour or by decades, while they run; LIBRARY is what wrong_clock.cc becomes. --devices: trainings take that many slots, of which
+// each worker has as many, and a trainer that is killed is one of several. --tls changes
 // certificates and revokes workers instead. --search disturbs searches that
 // wait at rungs, one after another: their logs must say the same as those of a run that nobody disturbed.
 #include <poll.h>
@@ -32,7 +33,7 @@ using namespace std::chrono_literals;
 
 struct Options {
   fs::path bin, spec, search, tls, clocks, work = fs::temp_directory_path() / "locus-chaos";
-  int cycles = 20;
+  int cycles = 20, devices = 1;
   unsigned seed = 1;
   bool with_long = false, with_network = false;
   std::vector<std::string> changes;
@@ -61,6 +62,8 @@ Options read_options(int argc, char** argv) {
       out.work = argv[i];
     else if (name == "--cycles")
       out.cycles = std::stoi(argv[i]);
+    else if (name == "--devices")
+      out.devices = std::stoi(argv[i]);
     else if (name == "--seed")
       out.seed = static_cast<unsigned>(std::stoul(argv[i]));
     else if (name == "--set")
@@ -162,6 +165,7 @@ class Chaos {
   std::vector<std::string> changes(int replicates) const {
     std::vector<std::string> out = options_.changes;
     out.push_back(seeds(replicates));
+    if (options_.devices > 1) out.push_back("placement.devices=" + std::to_string(options_.devices));
     return out;
   }
 
@@ -191,7 +195,7 @@ class Chaos {
 
   // Strikes until all cycles are done, with one seed more whenever nothing goes on; how many there were.
   int disturbed() {
-    Cluster cluster(options_.bin, options_.work / "disturbed", options_.clocks);
+    Cluster cluster(options_.bin, options_.work / "disturbed", options_.clocks, options_.devices);
     int replicates = 2;
     stages_ = cluster.submit(options_.spec, changes(replicates));
     int quiet = 0;
@@ -201,7 +205,8 @@ class Chaos {
       std::string worker;
       const bool struck = cluster.witness().strike(stages_, kPatience, [&](const std::string& name) {
         worker = name;
-        if (blow == Blow::kTrainer) cluster.kill_trainer(name);
+        if (blow == Blow::kTrainer && options_.devices == 1) cluster.kill_trainer(name);
+        if (blow == Blow::kTrainer && options_.devices > 1) cluster.kill_rank(name, static_cast<std::size_t>(done_));
         if (blow == Blow::kWorker) cluster.kill_worker(name);
         if (blow == Blow::kServer) cluster.kill_server();
         if (blow == Blow::kStop) cluster.stop_worker(name);
@@ -251,7 +256,7 @@ class Chaos {
   }
 
   void undisturbed(int replicates) {
-    Cluster cluster(options_.bin, options_.work / "undisturbed");
+    Cluster cluster(options_.bin, options_.work / "undisturbed", {}, options_.devices);
     const std::size_t stages = cluster.submit(options_.spec, changes(replicates));
     if (!cluster.witness().wait_succeeded(stages, 300s)) fail("the undisturbed run did not complete");
     if (!cluster.stop()) fail("the server did not end on SIGTERM");

@@ -70,8 +70,8 @@ bool Process::ended_by_itself(std::chrono::seconds limit) {
   return true;
 }
 
-Cluster::Cluster(fs::path bin, fs::path folder, fs::path wrong_clock)
-    : bin_(std::move(bin)), folder_(std::move(folder)), wrong_clock_(std::move(wrong_clock)) {
+Cluster::Cluster(fs::path bin, fs::path folder, fs::path wrong_clock, int slots)
+    : bin_(std::move(bin)), folder_(std::move(folder)), wrong_clock_(std::move(wrong_clock)), slots_(slots) {
   fs::create_directories(folder_);
   for (const std::string whose : {kServerClock, "left", "right"}) set_clock(whose, 0s);
   restart_server();
@@ -123,7 +123,7 @@ std::vector<std::string> Cluster::worker_arguments(const std::string& name) {
           "--name",
           name,
           "--slots",
-          "1",
+          std::to_string(slots_),
           "--threads",
           "1",
           "--work",
@@ -158,6 +158,11 @@ void Cluster::restart_worker(const std::string& name) { workers_.at(name)->start
 
 void Cluster::kill_trainer(const std::string& name) {
   for (const pid_t trainer : children_of(workers_.at(name)->pid())) ::kill(trainer, SIGKILL);
+}
+
+void Cluster::kill_rank(const std::string& name, std::size_t draw) {
+  const std::vector<pid_t> trainers = children_of(workers_.at(name)->pid());
+  if (!trainers.empty()) ::kill(trainers[draw % trainers.size()], SIGKILL);
 }
 
 void Cluster::stop_worker(const std::string& name) { workers_.at(name)->signal(SIGSTOP); }

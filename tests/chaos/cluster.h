@@ -37,11 +37,12 @@ class Process {
   pid_t pid_ = 0;
 };
 
-// Server, proxy and two workers of one slot. Throws std::runtime_error when something does not start.
+// Server, proxy and two workers. Throws std::runtime_error when something does not start.
 class Cluster {
  public:
-  // `wrong_clock`: the library of wrong_clock.cc, for set_clock(); empty: every clock is right.
-  Cluster(std::filesystem::path bin, std::filesystem::path folder, std::filesystem::path wrong_clock = {});
+  // `wrong_clock`: the library of wrong_clock.cc, for set_clock(); empty: every clock is right. `slots`: of each worker.
+  Cluster(std::filesystem::path bin, std::filesystem::path folder, std::filesystem::path wrong_clock = {},
+          int slots = 1);
   ~Cluster();
   Witness& witness() { return witness_; }
   std::filesystem::path database() const { return folder_ / "data" / "locus.db"; }
@@ -56,7 +57,9 @@ class Cluster {
   void restart_server();
   void kill_worker(const std::string& name);  // at once; restart_worker() follows
   void restart_worker(const std::string& name);
-  void kill_trainer(const std::string& name);
+  void kill_trainer(const std::string& name);  // or all, where one training has several
+  // One of several: whichever it is, another one for another draw.
+  void kill_rank(const std::string& name, std::size_t draw);
   void stop_worker(const std::string& name);                                  // SIGSTOP
   void continue_worker(const std::string& name, std::chrono::seconds later);  // after that time
   // A second daemon under the same name, which must be refused while the first goes on. False if it is not, or
@@ -74,6 +77,7 @@ class Cluster {
   std::map<std::string, std::string> variables_of(const std::string& whose) const;
 
   const std::filesystem::path bin_, folder_, wrong_clock_;
+  const int slots_;
   Witness witness_;
   std::string grpc_ = "127.0.0.1:0", http_ = "127.0.0.1:0";
   std::unique_ptr<Process> server_;

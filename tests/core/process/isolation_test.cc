@@ -28,8 +28,8 @@ using testing::HasSubstr;
 // Calls of the probe that must stay as they are; all others it knows must be refused.
 const std::set<std::string> kHarmless = {"limits-of-self", "signal-self", "socket-pair", "thread"};
 // Calls that nobody else refuses, a container neither: that they are refused is the filter's doing.
-const std::set<std::string> kOpenToAll = {"socket-inet", "socket-inet6", "socket-local", "socket-netlink",
-                                          "socket-netlink-events", "shmget", "semget", "msgget",
+const std::set<std::string> kOpenToAll = {"socket-inet",           "socket-inet6", "socket-local", "socket-netlink",
+                                          "socket-netlink-events", "shmget",       "semget",       "msgget",
                                           "limits-of-parent"};
 
 class IsolationTest : public testing::Test {

@@ -1,6 +1,7 @@
 // Several ranks of one group as threads of a test.
 #pragma once
 
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -35,12 +36,14 @@ class RendezvousFolder {
   std::filesystem::path path_;
 };
 
-// Runs `work` for all ranks at once, each with its gang. What one throws fails the test.
+// Runs `work` for all ranks at once, each with its gang and one thread, as slots of a worker have. What one throws fails the
+// test.
 inline void as_ranks(int world, const std::function<void(Gang&)>& work) {
   const RendezvousFolder folder;
   std::vector<std::thread> ranks;
   for (int rank = 0; rank < world; ++rank) {
     ranks.emplace_back([&, rank] {
+      at::set_num_threads(1);  // of this rank: waiting threads of many would take the time of those that compute
       try {
         work(*join_gang(folder.place(rank, world), at::kCPU));
       } catch (const std::exception& error) {

@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 
 #include "engine/decoders/decoder.h"
+#include "engine/layers/norm.h"
 #include "engine/tasks/task.h"
+#include "tests/engine/distributed/ranks.h"
 #include "tests/engine/support/maps.h"
 #include "tests/engine/support/models.h"
 
@@ -32,24 +34,32 @@ Batch in_double(Batch batch) {
   return batch;
 }
 
-std::map<std::string, Tensor> gradients_in_parts(Task& task, const Batch& batch, std::int64_t parts) {
-  task.zero_grad();
+using Gradients = std::map<std::string, Tensor>;
+
+// Adds the gradients of part `part` of `parts`.
+void learn_from_part(Task& task, const Batch& batch, std::int64_t part, std::int64_t parts) {
   const std::int64_t size = batch.at(kImage).size(0) / parts;
-  for (std::int64_t part = 0; part < parts; ++part) {
-    Batch own;
-    for (const auto& [name, tensor] : batch) own.emplace(name, tensor.slice(0, part * size, (part + 1) * size));
-    const ForwardContext context{100, 200, true, kPartsRandom, part * size};
-    (task.train_step(own, context).loss / static_cast<double>(parts)).backward();
-  }
-  std::map<std::string, Tensor> out;
+  Batch own;
+  for (const auto& [name, tensor] : batch) own.emplace(name, tensor.slice(0, part * size, (part + 1) * size));
+  const ForwardContext context{100, 200, true, kPartsRandom, part * size};
+  (task.train_step(own, context).loss / static_cast<double>(parts)).backward();
+}
+
+Gradients gradients_of(const Task& task) {
+  Gradients out;
   for (const auto& item : task.named_parameters()) {
     if (item.value().grad().defined()) out.emplace(item.key(), item.value().grad().clone());
   }
   return out;
 }
 
-void expect_equal_parts(Task& task, const Batch& batch) {
-  const auto whole = gradients_in_parts(task, batch, 1), parts = gradients_in_parts(task, batch, 2);
+Gradients gradients_in_parts(Task& task, const Batch& batch, std::int64_t parts) {
+  task.zero_grad();
+  for (std::int64_t part = 0; part < parts; ++part) learn_from_part(task, batch, part, parts);
+  return gradients_of(task);
+}
+
+void expect_equal(const Gradients& whole, const Gradients& parts) {
   double largest = 0;
   for (const auto& [name, gradient] : whole) largest = std::max(largest, gradient.abs().max().item<double>());
   EXPECT_GT(largest, 0);
@@ -58,31 +68,62 @@ void expect_equal_parts(Task& task, const Batch& batch) {
     EXPECT_LT((gradient - parts.at(name)).abs().max().item<double>(), 1e-9 * largest) << name;
 }
 
+void expect_equal_parts(Task& task, const Batch& batch) {
+  expect_equal(gradients_in_parts(task, batch, 1), gradients_in_parts(task, batch, 2));
+}
+
+bool has_batch_norm(const Task& task) {
+  const auto parts = task.named_modules();
+  return std::any_of(parts.begin(), parts.end(),
+                     [](const auto& part) { return std::dynamic_pointer_cast<BatchNorm>(part.value()) != nullptr; });
+}
+
+// Parts that share the statistics of a batch: each learned from by a rank of its own, at once. The running statistics are those
+// of the whole batch, too.
+void expect_equal_ranks(const Json& configuration, const Json& facts, const Batch& batch) {
+  const auto alone = task_in_double(configuration, facts);
+  const Gradients whole = gradients_in_parts(*alone, batch, 1);
+  as_ranks(2, [&](Gang& gang) {
+    const auto task = task_in_double(configuration, facts);
+    share_statistics(*task, gang);
+    learn_from_part(*task, batch, gang.rank(), gang.world());
+    Gradients parts = gradients_of(*task);
+    for (const auto& [name, gradient] : parts) gang.sum(gradient);
+    expect_equal(whole, parts);
+    for (const auto& buffer : alone->named_buffers()) {
+      EXPECT_TRUE(at::allclose(task->named_buffers()[buffer.key()], buffer.value(), 1e-9, 1e-12)) << buffer.key();
+    }
+  });
+}
+
 Json classified(Json configuration) {
   configuration["task"] = {{"id", "classification"}};
   return configuration;
 }
 
-TEST(Division, LeavesGradientsAsTheyAreWithEveryPriorThatItDoesNotRefuse) {
-  int refused = 0;
+TEST(Division, LeavesGradientsAsTheyAreWithEveryPrior) {
+  std::set<std::string> of_batches;
   for (const test::PriorSetting& setting : test::all_settings()) {
     SCOPED_TRACE(setting.name());
     Json configuration = classified(test::stage_configuration({setting}, test::fitting(setting, {})));
     configuration["model"]["options"].update({{"drop_path", 0.3}, {"dropout", 0.2}});
     const auto task = task_in_double(configuration);
-    if (const std::string why = undivided(*task, configuration); !why.empty()) {
-      EXPECT_THAT(why, HasSubstr("batch norm"));
-      ++refused;
+    EXPECT_THAT(undivided(*task, configuration), IsEmpty());
+    const Batch batch = in_double(task->example_batch(4, {8, 10}, kPartsRandom));
+    if (!has_batch_norm(*task)) {
+      expect_equal_parts(*task, batch);
       continue;
     }
-    expect_equal_parts(*task, in_double(task->example_batch(4, {8, 10}, kPartsRandom)));
+    of_batches.insert(setting.id);
+    expect_equal_ranks(configuration, kPartsFacts, batch);
+    EXPECT_THAT(undivided(*task, configuration, 2), HasSubstr("is a batch norm"));
   }
-  EXPECT_GT(refused, 0) << "local-ffn has batch norms";
+  EXPECT_THAT(of_batches, ::testing::ElementsAre("local-ffn"));
 }
 
 TEST(Division, LeavesGradientsAsTheyAreWithEveryTaskAndDecoderThatItDoesNotRefuse) {
   const Json facts = {{"channels", 3}, {"extent", {32, 32}}, {"classes", 5}};
-  std::set<std::string> divided;
+  std::set<std::string> divided, with_batch_norms;
   for (const std::string& id : test::tasks_of_maps()) {
     for (const DecoderItem& decoder : decoder_items()) {
       SCOPED_TRACE(id + " " + decoder.id());
@@ -95,10 +136,17 @@ TEST(Division, LeavesGradientsAsTheyAreWithEveryTaskAndDecoderThatItDoesNotRefus
       const auto task = task_in_double(configuration, facts);
       if (!undivided(*task, configuration).empty()) continue;
       divided.insert(id);
-      expect_equal_parts(*task, in_double(task->example_batch(4, {32, 32}, kPartsRandom)));
+      const Batch batch = in_double(task->example_batch(4, {32, 32}, kPartsRandom));
+      if (has_batch_norm(*task)) {
+        with_batch_norms.insert(decoder.id());
+        expect_equal_ranks(configuration, facts, batch);
+      } else {
+        expect_equal_parts(*task, batch);
+      }
     }
   }
   EXPECT_EQ(divided, std::set<std::string>{"segmentation"});
+  EXPECT_TRUE(with_batch_norms.contains("upernet"));
 }
 
 TEST(Division, IsRefusedWhereALossIsNoMeanOverSamples) {

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "engine/inputs/input.h"
+#include "engine/tasks/parts.h"
 #include "engine/train/backward.h"
 #include "engine/train/recipe.h"
 #include "tests/engine/distributed/ranks.h"
@@ -17,10 +18,11 @@ struct Steps {
   std::vector<Tensor> weights;
 };
 
-// 200 of them, of dropped paths, a prior's loss, clipping and AdamW, on batches that are made up: all of each alone, or this
-// rank's part, in two parts of its own.
-Steps train_in_double(Gang* gang) {
+// Of dropped paths, a prior's loss, clipping and AdamW, on batches that are made up: all of each alone, or this
+// rank's part, in `passes` parts of its own.
+Steps train_in_double(Gang* gang, const Json& priors, std::int64_t steps, std::int64_t passes) {
   Json configuration = small_configuration();
+  configuration["priors"] = priors;
   configuration["recipe"]["options"]["lr"] = 1e-3;
   const RandomStreams random(7);
   const Json facts = {{"channels", 1}, {"extent", {28, 28}}, {"classes", 10}};
@@ -29,17 +31,18 @@ Steps train_in_double(Gang* gang) {
   const auto recipe = make_recipe(configuration);
   const auto optimizer = recipe->optimizer(*task);
   const TrainingHooks hooks = recipe->hooks(*task);
-  BackwardPass backward(Precision::kFloat32, gang == nullptr ? 1 : 2, at::kCPU);
+  BackwardPass backward(Precision::kFloat32, gang == nullptr ? 1 : passes, at::kCPU);
   std::unique_ptr<GradientReducer> reducer;
   if (gang != nullptr) {
     reducer = std::make_unique<GradientReducer>(*gang, task->parameters(), 1 << 12);
     backward.reduce_by(*reducer);
+    share_statistics(*task, *gang);
   }
   Steps out;
-  for (std::int64_t step = 0; step < 200; ++step) {
+  for (std::int64_t step = 0; step < steps; ++step) {
     Batch batch = task->example_batch(8, {28, 28}, RandomStreams(static_cast<std::uint64_t>(step)));
     batch[kImage] = batch[kImage].to(at::kDouble);
-    ForwardContext context{step, 200, true, random};
+    ForwardContext context{step, steps, true, random};
     if (gang != nullptr) {
       batch = parts_of(batch, gang->world()).at(static_cast<std::size_t>(gang->rank()));
       context.first_sample = gang->rank() * 8 / gang->world();
@@ -54,11 +57,17 @@ Steps train_in_double(Gang* gang) {
   return out;
 }
 
-TEST(GangSteps, AreThoseOfOneRankInDoublePrecision) {
-  const Steps alone = train_in_double(nullptr);
+void expect_steps_of_one(const Json& priors, std::int64_t steps, std::int64_t passes) {
+  Steps alone;
+  std::thread([&] {
+    at::set_num_threads(1);
+    alone = train_in_double(nullptr, priors, steps, passes);
+  }).join();
   for (const int world : {2, 4}) {
     std::vector<Steps> ranks(static_cast<std::size_t>(world));
-    as_ranks(world, [&](Gang& gang) { ranks[static_cast<std::size_t>(gang.rank())] = train_in_double(&gang); });
+    as_ranks(world, [&](Gang& gang) {
+      ranks[static_cast<std::size_t>(gang.rank())] = train_in_double(&gang, priors, steps, passes);
+    });
     for (std::size_t step = 0; step < alone.losses.size(); ++step) {
       ASSERT_NEAR(ranks[0].losses.at(step) / alone.losses[step], 1, 1e-12) << "step " << step << " of " << world;
     }
@@ -68,6 +77,12 @@ TEST(GangSteps, AreThoseOfOneRankInDoublePrecision) {
         EXPECT_TRUE(same_bits(rank.weights[i].contiguous(), ranks[0].weights[i].contiguous())) << "parameter " << i;
     }
   }
+}
+
+TEST(GangSteps, AreThoseOfOneRankInDoublePrecision) { expect_steps_of_one(small_configuration().at("priors"), 200, 2); }
+
+TEST(GangSteps, NormalizeByWholeBatches) {
+  expect_steps_of_one({{{"id", "local-ffn"}, {"options", {{"mode", "original"}}}}}, 40, 1);
 }
 
 class DividedStage : public ::testing::Test {
@@ -97,9 +112,9 @@ TEST_F(DividedStage, IsRefusedWhereBatchesCannotBeDividedEvenly) {
   EXPECT_THAT(refusal(configuration), HasSubstr("the last batch of an epoch, of 4 samples"));
 }
 
-TEST_F(DividedStage, IsRefusedWhereTheModelLooksAtTheWholeBatch) {
+TEST_F(DividedStage, IsRefusedWhereTheModelLooksAtWholeBatchesInSeveralPasses) {
   Json configuration = small_configuration();
-  configuration["recipe"]["options"]["batch"] = 9;
+  configuration["recipe"]["options"].update({{"batch", 9}, {"accumulate", 3}});
   configuration["priors"] = {{{"id", "local-ffn"}, {"options", {{"mode", "original"}}}}};
   EXPECT_THAT(refusal(configuration), HasSubstr("is a batch norm"));
 }

@@ -164,11 +164,11 @@ export const Extension = /* @__PURE__ */ message({ by: text, digest: text, items
 export type Extension = Decoded<typeof Extension>;
 export const FactorImportance = /* @__PURE__ */ message({ high: real, low: real, path: text, share: real });
 export type FactorImportance = Decoded<typeof FactorImportance>;
-export const ForeignSeries = /* @__PURE__ */ message({ key: SeriesKey, points: long, reduced: flag,
+export const ForeignSeries = /* @__PURE__ */ message({ key: optional(SeriesKey), points: long, reduced: flag,
   step: list(long), time_us: list(long), value: list(real) });
 export type ForeignSeries = Decoded<typeof ForeignSeries>;
 export const ForeignImport = /* @__PURE__ */ message({ digest: text, existing: flag, format: text,
-  imported_by: text, imported_time: timestamp, series: list(ForeignSeries), source: text });
+  imported_by: text, imported_time: optional(timestamp), series: list(ForeignSeries), source: text });
 export type ForeignImport = Decoded<typeof ForeignImport>;
 export const HeldData = /* @__PURE__ */ message({ datasets: list(text), missing: dictionary(text) });
 export type HeldData = Decoded<typeof HeldData>;
