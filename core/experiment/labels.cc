@@ -34,6 +34,22 @@ absl::StatusOr<Labels> read_clauses(const Json& json, const std::string& field) 
   return out;
 }
 
+absl::StatusOr<Labels> read_alike(const Json& json) {
+  const std::string field = "placement.alike";
+  if (!json.is_array() || json.size() > kLabelsMost)
+    return refuse_placement(field + " must be a list of at most 64 labels, as in [node/gpu-name]", field);
+  Labels out;
+  for (const Json& key : json) {
+    if (!key.is_string() || !valid_label_key(key.get<std::string>())) {
+      return refuse_placement(key.dump(-1, ' ', false, Json::error_handler_t::replace) +
+                                  " in placement.alike cannot be a label: write its name alone, as in [node/gpu-name]",
+                              field);
+    }
+    out[key.get<std::string>()];
+  }
+  return out;
+}
+
 absl::StatusOr<int> read_devices(const Json& json) {
   const std::int64_t count = json.is_number_integer() ? json.get<std::int64_t>() : 0;
   if (count < 1 || count > kDevicesMost) {
@@ -81,8 +97,20 @@ bool matches(std::string_view pattern, std::string_view text) {
   return pattern.find_first_not_of('*', p) == std::string_view::npos;
 }
 
+Labels clauses_of(const PlacementRules& rules) {
+  Labels out = rules.require;
+  for (const auto& [key, value] : rules.alike) {
+    if (!value.empty()) {
+      out[key] = value;
+    } else {
+      out.emplace(key, "*");
+    }
+  }
+  return out;
+}
+
 std::string first_unmet(const PlacementRules& rules, const Labels& labels) {
-  for (const auto& [key, pattern] : rules.require) {
+  for (const auto& [key, pattern] : clauses_of(rules)) {
     const auto found = labels.find(key);
     if (found == labels.end() || !matches(pattern, found->second)) return key;
   }
@@ -98,6 +126,10 @@ int count_preferred(const PlacementRules& rules, const Labels& labels) {
 
 std::string placement_text(const PlacementRules& rules) {
   Json out = Json::object();
+  for (const auto& [key, value] : rules.alike) {
+    out["alike"].push_back(key);
+    if (!value.empty()) out["settled"][key] = value;
+  }
   if (rules.devices != 1) out["devices"] = rules.devices;
   if (!rules.prefer.empty()) out["prefer"] = rules.prefer;
   if (!rules.require.empty()) out["require"] = rules.require;
@@ -112,9 +144,14 @@ absl::StatusOr<PlacementRules> read_placement(const Json& json) {
       LOCUS_ASSIGN_OR_RETURN(out.devices, read_devices(value));
       continue;
     }
+    if (key == "alike") {
+      LOCUS_ASSIGN_OR_RETURN(out.alike, read_alike(value));
+      continue;
+    }
     if (key != "require" && key != "prefer") {
       return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kUnknownKey,
-                        "placement has no key '" + key + "' (known: devices, prefer, require)", "placement." + key);
+                        "placement has no key '" + key + "' (known: alike, devices, prefer, require)",
+                        "placement." + key);
     }
     LOCUS_ASSIGN_OR_RETURN((key == "require" ? out.require : out.prefer), read_clauses(value, "placement." + key));
   }
@@ -123,9 +160,29 @@ absl::StatusOr<PlacementRules> read_placement(const Json& json) {
 
 PlacementPtr stored_placement(const std::string& text) {
   if (text.empty()) return nullptr;
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return nullptr;
+  const Labels settled = read_labels(json.value("settled", Json::object()));
+  json.erase("settled");
   auto rules = read_placement(json);
-  return rules.ok() ? std::make_shared<const PlacementRules>(*std::move(rules)) : nullptr;
+  if (!rules.ok()) return nullptr;
+  for (auto& [key, value] : rules->alike) {
+    if (const auto found = settled.find(key); found != settled.end()) value = found->second;
+  }
+  return std::make_shared<const PlacementRules>(*std::move(rules));
+}
+
+std::string with_settled(const std::string& rules, const std::string& former) {
+  const PlacementPtr now = stored_placement(rules), before = stored_placement(former);
+  if (!now || !before) return rules;
+  PlacementRules out = *now;
+  for (auto& [key, value] : out.alike) {
+    const auto settled = before->alike.find(key);
+    const auto required = out.require.find(key);
+    if (settled == before->alike.end()) continue;
+    if (required == out.require.end() || matches(required->second, settled->second)) value = settled->second;
+  }
+  return placement_text(out);
 }
 
 Labels WorkerLabels::effective() const {

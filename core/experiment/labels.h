@@ -25,23 +25,30 @@ bool matches(std::string_view pattern, std::string_view text);
 
 // Where the stages of an experiment may run: key -> pattern.
 struct PlacementRules {
-  Labels require;   // every one is met
-  Labels prefer;    // of workers that ask at once, the one that meets most
-  int devices = 1;  // that a training takes together, of one worker; other stages take one
+  Labels require = {};  // every one is met
+  Labels prefer = {};   // of workers that ask at once, the one that meets most
+  int devices = 1;      // that a training takes together, of one worker; other stages take one
+  // Keys of which all its workers have the same value: that of the worker that is given its first stage. "" until then.
+  Labels alike = {};
   auto operator<=>(const PlacementRules&) const = default;
 };
 // Shared, since all stages of an experiment ask the same; null: nothing is asked. Immutable.
 using PlacementPtr = std::shared_ptr<const PlacementRules>;
 
-// The key of the first requirement that these labels do not meet; empty: they meet all.
+// Everything that a worker's labels must meet, key -> pattern: what is required, and what is to be alike.
+Labels clauses_of(const PlacementRules& rules);
+// The key of the first of these that the labels do not meet; empty: they meet all.
 std::string first_unmet(const PlacementRules& rules, const Labels& labels);
 int count_preferred(const PlacementRules& rules, const Labels& labels);
 
-// As it is stored and as a specification writes it: {"devices": 4, "prefer": {...}, "require": {...}}; "" for none. What is stored reads
-// back; anything else is refused with the field.
+// As a specification writes it: {"alike": ["node/gpu-name"], "devices": 4, "prefer": {...}, "require": {...}}; "" for none. What is
+// stored says besides which values are settled, in "settled"; it reads back by stored_placement(). Anything else is refused with the field.
 std::string placement_text(const PlacementRules& rules);
 absl::StatusOr<PlacementRules> read_placement(const Json& json);
 PlacementPtr stored_placement(const std::string& text);  // null where it cannot be read, too
+
+// Rules that replace others: what was settled stays so where it is still to be alike, and allowed.
+std::string with_settled(const std::string& rules, const std::string& former);
 
 // What a worker may be matched by: what was granted to it, and what it says of its machine. The rest of what it says is
 // kept for people.

@@ -44,6 +44,11 @@ struct SetExperimentState {
   ExperimentState from{}, to{};
   std::string reason = {};  // replaces the former one
 };                          // WRONG_STATE unless in `from`
+// Where its stages may run from now on (core/experiment/labels.h); its revision stays.
+struct SetExperimentPlacement {
+  ExperimentId id = 0;
+  std::string placement;
+};
 // From here on no read shows the experiment, and its name is free; how large it is does not matter. What it leaves
 // is taken away by PurgeDeleted. WRONG_STATE while a stage that would go with it is running.
 struct DeleteExperiment {
@@ -202,13 +207,14 @@ struct AppendEvent {
   std::string subject, kind, json = "{}";
 };
 
-using Mutation = std::variant<PutCatalog, SaveExperiment, SetExperimentState, DeleteExperiment, PurgeDeleted,
-                              SetStageState, GrantAttempt, EndAttempt, CommitCheckpoint, PutArtifact, PinArtifact,
-                              CollectArtifact, ReleaseCheckpoints, AppendLog, PutWorker, AppendEvent, Annotate,
-                              AddAttemptSample, AddWorkerSample, PutAlert, ForgetAlerts, AppendDecisions, ResolveTrials,
-                              PutPrincipal, PutToken, RevokeToken, UseToken, PutSession, EndSession, PutInvitation,
-                              UseInvitation, PutCertificate, RevokeCertificate, AppendAudit, ForgetIdentity, PutAccount,
-                              RemoveAccount, ChargeAccount, PutExtension, RemoveExtension, PutForeign, RemoveForeign>;
+using Mutation =
+    std::variant<PutCatalog, SaveExperiment, SetExperimentState, SetExperimentPlacement, DeleteExperiment, PurgeDeleted,
+                 SetStageState, GrantAttempt, EndAttempt, CommitCheckpoint, PutArtifact, PinArtifact, CollectArtifact,
+                 ReleaseCheckpoints, AppendLog, PutWorker, AppendEvent, Annotate, AddAttemptSample, AddWorkerSample,
+                 PutAlert, ForgetAlerts, AppendDecisions, ResolveTrials, PutPrincipal, PutToken, RevokeToken, UseToken,
+                 PutSession, EndSession, PutInvitation, UseInvitation, PutCertificate, RevokeCertificate, AppendAudit,
+                 ForgetIdentity, PutAccount, RemoveAccount, ChargeAccount, PutExtension, RemoveExtension, PutForeign,
+                 RemoveForeign>;
 
 struct PointAppend {
   StageId stage_id = 0;

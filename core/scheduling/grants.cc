@@ -167,6 +167,7 @@ void Scheduler::State::grant(Stage& stage, const Turn& turn, const Waiting& to, 
   take_share(stage, turn.lane, weight_on(worker, slots, requirements_.exclusive(stage.requirement)));
   refresh_ready(stage);
   worker.running.insert(row.id);
+  settle_alike(stage, worker);
   for (Worker::Asked& asked : worker.asked) {
     if (asked.request_id == to.request_id) asked = {to.request_id, row.id, row.attempt};
   }

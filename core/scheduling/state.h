@@ -107,6 +107,7 @@ class Scheduler::State : private Records {
   void take_wants(Experiment& experiment, const SearchDecided& event, const Placement& placement);
   void remember_decided(ExperimentId experiment, const std::string& name, const AppendDecisions& decisions);
   void judge_parked(const Stage& stage, Ending& ending, std::int64_t step) const;
+  void settle_alike(const Stage& stage, const Worker& worker);
   void settle(Stage& stage);
   void park(StageId id);
 

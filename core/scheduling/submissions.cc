@@ -147,6 +147,8 @@ Scheduler::State::Experiment& Scheduler::State::save(Placement& placement) {
   for (const auto& link : event.links) {
     save.trial_stages.push_back({link.trial, link.role, placement.placed.at(link.identity).id, link.until_step});
   }
+  // What was settled since the submission was prepared holds.
+  if (known != experiments_.end()) save.row.placement = with_settled(save.row.placement, known->second.row.placement);
   Experiment& experiment = experiments_[save.row.id];
   experiment.row = save.row;
   experiment.account = accounts_.number_of(save.row.owner);

@@ -54,7 +54,7 @@ std::string Scheduler::View::explain_placement(const Stage& stage, int able) con
     if (rules == nullptr) continue;
     if (&place != &stage.ready.front()) text += "; or ";
     const char* between = "";
-    for (const auto& [key, pattern] : rules->require) {
+    for (const auto& [key, pattern] : clauses_of(*rules)) {
       const PlacementRules clause{.require = {{key, pattern}}, .prefer = {}};
       int failing = 0;
       for (const auto& [id, worker] : records_.workers_) {
@@ -66,6 +66,8 @@ std::string Scheduler::View::explain_placement(const Stage& stage, int able) con
       text += between + std::to_string(failing) + " of " + std::to_string(able) +
               (able == 1 ? " worker that could run it has" : " workers that could run it have") + " no " + key + "=" +
               pattern;
+      const auto alike = rules->alike.find(key);
+      if (alike != rules->alike.end() && !alike->second.empty()) text += ", on which it began (placement.alike)";
       between = ", ";
     }
   }

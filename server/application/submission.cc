@@ -6,6 +6,7 @@
 #include "core/analysis/queries.h"
 #include "core/base/error.h"
 #include "core/base/json_document.h"
+#include "core/experiment/labels.h"
 #include "core/limits.h"
 #include "server/application/admission.h"
 #include "server/application/forecast.h"
@@ -242,7 +243,7 @@ absl::StatusOr<Event> Submissions::draft(const PlannedExperiment& planned, const
   event.row.revision = event.expected_revision + 1;
   event.row.priority = plan.priority;
   event.row.service_class = plan.service_class;
-  event.row.placement = plan.placement;
+  event.row.placement = with_settled(plan.placement, merged.stored.placement);
   event.row.stage_seconds = plan.stage_seconds;
   event.row.catalog_digest = planned.catalog->digest();
   if (!merged.exists) event.row.created_us = clock_.wall();

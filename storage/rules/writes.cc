@@ -66,6 +66,14 @@ class Rules {
     return absl::OkStatus();
   }
 
+  absl::Status operator()(const SetExperimentPlacement& m) {
+    auto row = rows_.experiment(m.id);
+    if (!row) return refusal::experiment_not_found(m.id);
+    row->placement = m.placement;
+    rows_.put_experiment(*row);
+    return absl::OkStatus();
+  }
+
   absl::Status operator()(const DeleteExperiment& m) {
     const auto row = rows_.experiment(m.id);
     if (!row) return refusal::experiment_not_found(m.id);

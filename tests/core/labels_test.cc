@@ -54,6 +54,30 @@ TEST(Placement, ReadsBackAsItIsStored) {
   EXPECT_EQ(placement_text({}), "");
 }
 
+TEST(Placement, AlikeAsksForTheLabelUntilItsValueIsSettled) {
+  PlacementRules rules{.require = {{"zone", "a*"}}, .alike = {{"node/gpu-name", ""}, {"zone", ""}}};
+  EXPECT_EQ(first_unmet(rules, {{"zone", "a1"}}), "node/gpu-name");
+  EXPECT_EQ(first_unmet(rules, {{"node/gpu-name", "any"}, {"zone", "a1"}}), "");
+  EXPECT_EQ(first_unmet(rules, {{"node/gpu-name", "any"}, {"zone", "b"}}), "zone");
+  rules.alike = {{"node/gpu-name", "A10"}, {"zone", "a1"}};
+  EXPECT_EQ(first_unmet(rules, {{"node/gpu-name", "A10"}, {"zone", "a1"}}), "");
+  EXPECT_EQ(first_unmet(rules, {{"node/gpu-name", "A100"}, {"zone", "a1"}}), "node/gpu-name");
+  EXPECT_EQ(first_unmet(rules, {{"node/gpu-name", "A10"}, {"zone", "a2"}}), "zone");
+  EXPECT_EQ(*stored_placement(placement_text(rules)), rules);
+  EXPECT_EQ(placement_text({.alike = {{"zone", ""}}}), R"({"alike":["zone"]})");
+}
+
+TEST(Placement, KeepsWhatIsSettledWhenItsRulesAreReplaced) {
+  const std::string settled = placement_text({.alike = {{"node/gpu-name", "A10"}}});
+  const std::string open = placement_text({.alike = {{"node/gpu-name", ""}}});
+  EXPECT_EQ(with_settled(open, settled), settled);
+  EXPECT_EQ(with_settled("", settled), "") << "nothing is to be alike any more";
+  EXPECT_EQ(with_settled(open, ""), open);
+  const std::string elsewhere =
+      placement_text({.require = {{"node/gpu-name", "H100*"}}, .alike = {{"node/gpu-name", ""}}});
+  EXPECT_EQ(with_settled(elsewhere, settled), elsewhere) << "it may not run there any more";
+}
+
 TEST(WorkerLabel, IsTakenFromTheWorkerOnlyWhereItIsOfItsMachine) {
   const WorkerLabels labels{
       .granted = {{"pool", "text"}, {"node/rack", "7"}},

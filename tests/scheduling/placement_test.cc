@@ -79,6 +79,64 @@ TEST(LabelsPreferred, DecideAmongWorkersThatAskAtOnce) {
   EXPECT_TRUE(h.granted(first)) << "who is there takes it";
 }
 
+WorkerLabels gpu(const std::string& name) { return {.granted = {}, .announced = {{"node/gpu-name", name}}}; }
+
+class HardwareAlike : public ::testing::Test {
+ protected:
+  HardwareAlike() {
+    h.join("nameless", "n");
+    h.join_labeled("first", "a", gpu("A10"));
+    h.join_labeled("second", "b", gpu("H100"));
+  }
+  Matrix cells(std::vector<std::string> names, const std::string& experiment = "placed") const {
+    Matrix matrix = placed("", alike, experiment);
+    matrix.cells = std::move(names);
+    return matrix;
+  }
+  const PlacementRules alike{.alike = {{"node/gpu-name", ""}}};
+  Harness h;
+};
+
+TEST_F(HardwareAlike, IsThatOfTheWorkerThatIsGivenTheFirstStage) {
+  h.submit(cells({"a", "b", "c"}));
+  EXPECT_FALSE(h.ask("n")) << "it does not say what it has";
+  EXPECT_TRUE(h.ask("b"));
+  EXPECT_FALSE(h.ask("a"));
+  EXPECT_THAT(h.explain(h.train("b")),
+              HasSubstr("2 of 3 workers that could run it have no node/gpu-name=H100, on which "
+                        "it began (placement.alike)"));
+  h.join_labeled("third", "c", gpu("H100"));
+  EXPECT_TRUE(h.ask("c"));
+}
+
+TEST_F(HardwareAlike, HoldsAfterARestartAndAnExtension) {
+  h.submit(cells({"a", "b"}));
+  ASSERT_TRUE(h.ask("b"));
+  h.restart();
+  h.join_labeled("first", "a", gpu("A10"));
+  h.join_labeled("second", "b", gpu("H100"));
+  EXPECT_FALSE(h.ask("a"));
+  h.submit(cells({"a", "b", "c"}));
+  EXPECT_FALSE(h.ask("a"));
+  EXPECT_TRUE(h.ask("b"));
+}
+
+TEST_F(HardwareAlike, IsOfEachExperimentAlone) {
+  h.submit(cells({"a", "b"}));
+  h.submit(cells({"c", "d"}, "other"));
+  ASSERT_TRUE(h.ask("b"));
+  EXPECT_TRUE(h.ask("a")) << "it begins the other one";
+  EXPECT_FALSE(h.ask("n"));
+}
+
+TEST_F(HardwareAlike, IsSettledByAStageThatAnotherExperimentBrought) {
+  h.submit({.name = "free", .cells = {"a"}, .evaluate = false});
+  h.submit(cells({"a", "b"}));
+  ASSERT_TRUE(h.ask("a"));
+  EXPECT_FALSE(h.ask("b"));
+  EXPECT_TRUE(h.ask("a"));
+}
+
 TEST(LabelsAsked, AreCountedClauseByClauseInTheExplanation) {
   Harness h;
   h.submit(placed("a", {.require = {{"pool", "vision"}, {"zone", "a"}}, .prefer = {}}));

@@ -57,6 +57,15 @@ TEST_P(AccountContract, KeepsWhatWasUsedByDayForThirtyDays) {
   EXPECT_THAT(get(identity().usage()).at(1).by_day, IsEmpty()) << "it begins anew";
 }
 
+TEST_P(AccountContract, ChangesWhereAnExperimentRunsAndNothingElse) {
+  make_world();
+  ExperimentRow row = get(store().experiment(1));
+  must({SetExperimentPlacement{1, R"({"alike":["zone"],"settled":{"zone":"a"}})"}});
+  row.placement = R"({"alike":["zone"],"settled":{"zone":"a"}})";
+  EXPECT_EQ(get(store().experiment(1)), row);
+  expect_refused({SetExperimentPlacement{99, ""}}, StatusCode::kNotFound, "EXPERIMENT_NOT_FOUND");
+}
+
 TEST_P(AccountContract, RemembersToWhomAnAttemptIsCharged) {
   make_world();
   GrantAttempt granted = grant(1, 1);
