@@ -65,8 +65,11 @@ void Scheduler::State::halt_overdue() {
     for (const int slot : running.slots) {
       const auto kept = reserved->find({running.worker, slot});
       if (kept == reserved->end()) continue;
-      halt(*stage, "it was to be over before stage " + std::to_string(kept->second.turn.key.stage) +
-                       " can begin, for which the slot is kept");
+      const Turn& first = kept->second.turn;
+      const std::string whose = "stage " + std::to_string(first.key.stage);
+      halt(*stage, {.reason = "it was to be over before " + whose + " can begin, for which the slot is kept",
+                    .stage = first.key.stage,
+                    .account = first.lane.account});
       break;
     }
   }

@@ -60,7 +60,7 @@ bool Scheduler::View::any_ends() const {
 std::string Scheduler::View::explain_late(const Stage& stage, Now now) const {
   const Worker* last = nullptr;
   for (const auto& [id, worker] : records_.workers_) {
-    if (!worker.connected || !records_.accepts(worker, stage.requirement)) continue;
+    if (!worker.connected || !records_.takes(worker, stage)) continue;
     if (records_.ends_in_time(worker, stage.row.id)) return "";
     if (last == nullptr || *worker.ends_at > *last->ends_at) last = &worker;
   }

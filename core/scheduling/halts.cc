@@ -7,8 +7,15 @@
 
 namespace locus {
 
-void Scheduler::State::halt(Stage& stage, std::string reason) {
-  stage.running->halt = Halt{now_.steady, std::move(reason)};
+void Scheduler::State::halt(Stage& stage, Halt halt) {
+  halt.since = now_.steady;
+  const Json json{{"experiments", experiments_of(stage)},
+                  {"attempt", stage.row.attempt},
+                  {"worker", workers_.at(stage.running->worker).row.name},
+                  {"for_stage", halt.stage},
+                  {"reason", halt.reason}};
+  mutate(AppendEvent{"stages/" + std::to_string(stage.row.id), "attempt-stopping", event_text(json)});
+  stage.running->halt = std::move(halt);
   halting_.insert(stage.row.id);
 }
 

@@ -28,6 +28,11 @@ class Scheduler::Records {
   struct Halt {
     Microseconds since = 0;  // steady
     std::string reason;
+    // For which it stops, and how much more its account will hold by it; of several that stop for one only the first
+    // says so, and what has overrun its time does not.
+    StageId stage = 0;
+    int account = 0;
+    std::int64_t weight = 0;
   };
   // The attempt that holds a stage.
   struct Running {
@@ -96,9 +101,10 @@ class Scheduler::Records {
       return static_cast<std::size_t>(slot) < device_of.size() ? device_of[static_cast<std::size_t>(slot)] : 0;
     }
     bool cpu(int slot) const { return device(slot) == 0; }
-    std::optional<Microseconds> ends_at;  // steady; when its daemon drains by itself
-    Microseconds lifetime = 0;            // of that daemon
-    std::set<StageId> failed_in_row;      // by failures that may be its own, without a success between
+    std::optional<Microseconds> ends_at;       // steady; when its daemon drains by itself
+    Microseconds lifetime = 0;                 // of that daemon
+    std::map<int, Microseconds> preempted_at;  // by slot, steady; when an attempt was last stopped there for others
+    std::set<StageId> failed_in_row;           // by failures that may be its own, without a success between
   };
   using TrialStage = std::pair<StageId, std::int64_t>;     // stage, trial
   using TrialStages = std::map<TrialStage, std::int64_t>;  // and how far it is wanted

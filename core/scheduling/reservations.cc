@@ -69,7 +69,8 @@ class Scheduler::Records::Room {
     const std::set<int> devices(worker.device_of.begin(), worker.device_of.end());
     for (const int device : devices) {
       const std::vector<const Stage*> running = records_.running_on({worker.row.id, device});
-      Emptied here{slots_of_device(worker, device), running.size(), free_after(running)};
+      Emptied here{slots_of_device(worker, device), 0, free_after(running)};
+      for (const Stage* stage : running) here.busy += stops_for(*stage, turn) ? 0 : 1;
       const bool taken = std::any_of(here.slots.begin(), here.slots.end(), [&](int slot) {
         return kept_.contains({worker.row.id, slot});
       });
@@ -86,7 +87,8 @@ class Scheduler::Records::Room {
     for (int slot = 0; slot < static_cast<int>(worker.device_of.size()); ++slot) {
       if (kept_.contains({worker.row.id, slot})) continue;
       const Stage* holder = records_.occupant(worker, slot);
-      slots.emplace_back(holder == nullptr ? 0 : free_after({holder}).value_or(kNobodyKnows), slot, holder);
+      const bool soon = holder == nullptr || stops_for(*holder, turn);
+      slots.emplace_back(soon ? 0 : free_after({holder}).value_or(kNobodyKnows), slot, holder);
     }
     std::sort(slots.begin(), slots.end());
     Emptied here{{}, 0, records_.now_.steady};
@@ -94,7 +96,7 @@ class Scheduler::Records::Room {
       if (here.slots.size() == static_cast<std::size_t>(records_.requirements_.devices(turn.requirement))) break;
       if (!spreads_alike(worker, here.slots, slot)) continue;
       here.slots.push_back(slot);
-      here.busy += holder != nullptr ? 1 : 0;
+      here.busy += holder != nullptr && !stops_for(*holder, turn) ? 1 : 0;
       if (free == kNobodyKnows) here.begins.reset();
       if (here.begins) here.begins = std::max(*here.begins, free);
     }
@@ -102,6 +104,11 @@ class Scheduler::Records::Room {
       return std::nullopt;
     if (!records_.may_hold(turn.lane, weight_on(worker, here.slots, false))) return std::nullopt;
     return here;
+  }
+
+  // What is being stopped for it is as good as free: otherwise a place that is half free would be kept instead.
+  static bool stops_for(const Stage& running, const Turn& turn) {
+    return running.running->halt && running.running->halt->stage == turn.key.stage;
   }
 
   std::optional<Microseconds> free_after(const std::vector<const Stage*>& running) const {

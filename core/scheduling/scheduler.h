@@ -59,7 +59,7 @@ struct SchedulerPolicy {
   int other_device_weight = 10;                           // of a slot that is not a CPU's, whose weight is 1
   Microseconds min_run = 600'000'000;        // no attempt is stopped for others before, but for urgent ones
   Microseconds reclaim_after = 300'000'000;  // so long work below its account's share waits before others are stopped
-  Microseconds preempt_every = 600'000'000;  // of a slot, at most one attempt
+  Microseconds preempt_every = 600'000'000;  // of a device, for one stage at most
   Microseconds preempt_wait = 60'000'000;    // for the checkpoint of one that is to stop; then it is ended without
 };
 

@@ -4,12 +4,11 @@
 #include <algorithm>
 
 namespace locus {
-namespace {
 
 // Reasons come from outside and may hold anything: never throws.
-std::string event_text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
-}  // namespace
+std::string Scheduler::State::event_text(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
 Scheduler::State::State(const Snapshot& snapshot, Now now, SchedulerPolicy policy)
     : Records(policy, now), last_step_(now.steady) {
@@ -99,6 +98,7 @@ Decision Scheduler::State::step(const Event& event, Now now) {
   release_back_offs();
   match();
   halt_overdue();
+  preempt();
   end_halted();
   expire_waits();
   charge();

@@ -60,8 +60,13 @@ class Scheduler::State : private Records {
   void grant(Stage& stage, const Turn& turn, const Waiting& to, const std::vector<int>& slots, bool backfilled);
   Grant grant_of(const Stage& stage) const;
 
+  // preemption.cc
+  class Exchange;
+  void preempt();
+  void make_way(Stage& victim, const Turn& turn, std::string reason, bool first);
+
   // halts.cc
-  void halt(Stage& stage, std::string reason);
+  void halt(Stage& stage, Halt halt);  // `since` is now
   void halt_overdue();
   void end_halted();
 
@@ -153,6 +158,7 @@ class Scheduler::State : private Records {
   void restore_reference(const StageReference& reference);  // if both are live
   void mutate(Mutation mutation) { decision_->mutations.push_back(std::move(mutation)); }
   void reply(Command command);
+  static std::string event_text(const Json& json);
   void announce_stage(const Stage& stage);
   void announce_attempt(const Stage& stage, const char* kind, const Worker* worker, const char* outcome);
   void announce_worker(const Worker& worker, const char* kind);
@@ -160,6 +166,7 @@ class Scheduler::State : private Records {
 
   Microseconds last_step_ = 0;
   Decision* decision_ = nullptr;            // of the step under way
+  Microseconds next_preemption_ = 0;        // steady; when it is looked again who is to make way
   Microseconds next_cancellations_at_ = 0;  // of those that no trial references (steady)
   std::unordered_map<std::string, StageId> by_identity_;
   std::map<std::string, WorkerId> sessions_;  // connected ones

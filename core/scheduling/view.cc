@@ -80,7 +80,7 @@ std::string Scheduler::View::explain(StageId id, Now now) const {
     case StageState::kBlocked:
       return explain_blocked(*stage);
     case StageState::kQueued:
-      return explain_queued(*stage, now) + explain_way(*stage);
+      return explain_queued(*stage, now) + explain_way(*stage) + explain_exchange(*stage, now);
     case StageState::kRunning:
       return explain_running(*stage, now);
     default:
@@ -262,7 +262,7 @@ std::string Scheduler::View::explain_running(const Stage& stage, Now now) const 
   const std::int64_t stop = Records::stop_point(stage.references);
   if (stop > 0) text += "; it parks at step " + std::to_string(stop) + ", as far as its search wants it for now";
   if (stop == kNoFurther) text += "; it parks at its next validation, since nobody wants it to go further";
-  if (stage.running->halt) text += "; it is being saved and stopped: " + stage.running->halt->reason;
+  if (stage.running->halt) text += explain_halt(*stage.running->halt, now);
   if (worker.row.drain == Drain::kStopWork) text += "; it is being saved and stopped, since its worker drains";
   const Microseconds silent = now.steady - worker.heard;
   if (silent > records_.policy_.lease) {

@@ -37,6 +37,8 @@ class Scheduler::View {
   std::string explain_data(const std::string& dataset) const;
   std::string explain_slots(const Stage& stage, Now now) const;
   std::string explain_size(const Stage& stage) const;
+  static std::string explain_halt(const Records::Halt& halt, Now now);
+  std::string explain_exchange(const Stage& stage, Now now) const;
   std::string explain_several(const Stage& stage, Now now) const;
   std::string explain_alone(const Stage& stage, Now now) const;
   std::string explain_shut(const Stage& stage) const;

@@ -1,4 +1,4 @@
-// Why a stage that takes several devices of a worker together waits.
+// Why a stage that takes several devices of a worker together waits, and who makes way for whom.
 #include <algorithm>
 
 #include "core/scheduling/view.h"
@@ -28,6 +28,31 @@ std::string Scheduler::View::explain_size(const Stage& stage) const {
   } else if (largest == nullptr && older != nullptr) {
     text += ", and " + older->row.name + " is of a release that trains on one at a time: update it";
   }
+  return text;
+}
+
+// Of a running stage that is to stop for others.
+std::string Scheduler::View::explain_halt(const Records::Halt& halt, Now now) {
+  return "; it is being saved and stopped: " + halt.reason + " (since " +
+         clock_text(now.wall - (now.steady - halt.since)) + ")";
+}
+
+// Of a queued stage: what stops for it, and for whom it was stopped itself.
+std::string Scheduler::View::explain_exchange(const Stage& stage, Now now) const {
+  std::string text;
+  for (const auto& [id, worker] : records_.workers_) {
+    for (const StageId running : worker.running) {
+      const auto& halt = records_.stages_.at(running).running->halt;
+      if (halt && halt->stage == stage.row.id)
+        text += "; waits for stage " + std::to_string(running) + " on " + worker.row.name +
+                " to checkpoint and stop (since " + clock_text(now.wall - (now.steady - halt->since)) + "; after " +
+                Records::duration_text(records_.policy_.preempt_wait) + " it is ended without)";
+    }
+  }
+  const bool told = !stage.resume && stage.row.attempt > 0;  // by explain_way()
+  if (stage.row.failure_class == FailureClass::kPreempted && stage.not_before == 0 && !stage.row.reason.empty() &&
+      !told)
+    text += "; its last attempt ended: " + stage.row.reason;
   return text;
 }
 

@@ -81,7 +81,7 @@ using FormerKey = std::tuple<int, ExperimentId, int, std::int64_t, StageId>;
 TEST(Order, IsTheFormerOneWhileNobodyHasAShare) {
   for (unsigned seed = 1; seed <= 40; ++seed) {
     std::mt19937 draw(seed);
-    Harness h;
+    Harness h({.min_run = us(20s), .reclaim_after = us(10s)});
     h.join("w", "s");
     std::set<FormerKey> queued;
     const auto note = [&](const std::string& experiment, int priority) {
@@ -110,6 +110,10 @@ TEST(Order, IsTheFormerOneWhileNobodyHasAShare) {
       if (!grant) continue;
       ASSERT_EQ(grant->stage_id, std::get<4>(*queued.begin())) << "seed " << seed << ", step " << step;
       queued.erase(queued.begin());
+      for (auto time = draw() % 8 == 0 ? 60s : 0s; time > 0s; time -= 5s) {
+        h.advance(5s);
+        ASSERT_THAT(*h.sync("s", {stated(*grant)}), ElementsAre(LeaseWish::kContinue)) << "nobody makes way";
+      }
       h.succeed("s", *grant);
       const std::string experiment = grant->title.substr(0, grant->title.find('/'));
       note(experiment, priorities.at(experiment));
