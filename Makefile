@@ -82,7 +82,7 @@ fuzz: ## libFuzzer on every reader of outside bytes under address and undefined-
 	@tools/setup fuzz
 	@SECONDS_EACH=$(SECONDS) JOBS=$(JOBS) tools/fuzz $(ARGS)
 
-sanitize: ## the C++ tests of everything but the engine under address and undefined-behavior sanitizers; long
+sanitize: ## the C++ tests under address and undefined-behavior sanitizers, of the engine those that take minutes; long
 	@tools/setup fuzz
 	@JOBS=$(JOBS) tools/fuzz --tests
 

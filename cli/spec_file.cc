@@ -49,7 +49,7 @@ absl::StatusOr<std::vector<Step>> parse_path(const std::string& path) {
     const bool holds_paths = top == "matrix" || top == "baseline" || top == "zip" || top == "include" ||
                              top == "exclude" || (top == "overrides" && steps.size() >= 3);
     const std::size_t end = std::min(path.find_first_of(holds_paths ? "[" : ".[", at), path.size());
-    if (end == at) return bad();
+    if (end == at || end - at > kYamlKeyBytes) return bad();
     steps.push_back({path.substr(at, end - at), 0, false});
     at = end;
     if (at < path.size() && path[at] == '.') ++at;

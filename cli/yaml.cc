@@ -183,6 +183,10 @@ class Builder : public YAML::EventHandler {
             "&name and *name",
             line);
       }
+      if (node->text.size() > kYamlKeyBytes)
+        throw Refused("a key of " + std::to_string(node->text.size()) + " bytes, where at most " +
+                          std::to_string(kYamlKeyBytes) + " are allowed; is a quote missing above?",
+                      line);
       if (key_lines_.contains({&parent, node->text}))
         throw Refused("the key '" + node->text + "' is given twice; keep one", line);
       open.key = node->text;

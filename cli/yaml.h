@@ -1,6 +1,7 @@
 // YAML text to JSON with a line for every value.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <string>
 #include <string_view>
@@ -9,6 +10,10 @@
 #include "core/base/json.h"
 
 namespace locus {
+
+// The longest key that is taken. Written as JSON it stays below the 1024 characters at which YAML takes a key for text,
+// so that what is read can be written and read again.
+inline constexpr std::size_t kYamlKeyBytes = 160;
 
 struct YamlDocument {
   Json json;

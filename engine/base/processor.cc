@@ -2,6 +2,9 @@
 #include "engine/base/processor.h"
 
 #include <ATen/Version.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 #include <cstdlib>
 #include <string>
@@ -21,6 +24,20 @@ Processor found_processor() {
 #endif
 }
 
+#if defined(__x86_64__)
+// Tiles of bfloat16 in the processor, and a system that keeps them for its programs. Asked as the manual says, since
+// clang 14 knows no name for them.
+bool tiles_are_kept() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  constexpr unsigned kStatesAreAsked = 1u << 27, kTilesInBfloat16 = 1u << 22, kBothTileStates = 3u << 17;
+  if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c & kStatesAreAsked) == 0) return false;
+  unsigned low = 0, high = 0;
+  __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  if ((low & kBothTileStates) != kBothTileStates) return false;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & kTilesInBfloat16) != 0;
+}
+#endif
+
 }  // namespace
 
 Processor processor() {
@@ -30,7 +47,7 @@ Processor processor() {
 
 bool has_matrix_tiles() {
 #if defined(__x86_64__)
-  return processor() == Processor::kAvx512Bfloat16 && __builtin_cpu_supports("amx-bf16") != 0;
+  return processor() == Processor::kAvx512Bfloat16 && tiles_are_kept();
 #else
   return false;
 #endif

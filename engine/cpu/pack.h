@@ -126,9 +126,10 @@ void write_rows(const Real* from, const Real* factor, const Rows& rows, std::int
 template <typename Real, int kStep, Integer<Real>... kLane>
 LOCUS_INLINE void exchange(Vector<Real>& low, Vector<Real>& high, std::integer_sequence<Integer<Real>, kLane...>) {
   constexpr Integer<Real> kWide = kLanes<Real>;
-  constexpr Integers<Real> kLow = {((kLane & kStep) != 0 ? kWide + kLane - kStep : kLane)...};
-  constexpr Integers<Real> kHigh = {((kLane & kStep) != 0 ? kWide + kLane : kLane + kStep)...};
-  const Vector<Real> first = __builtin_shuffle(low, high, kLow), second = __builtin_shuffle(low, high, kHigh);
+  const Vector<Real> first =
+      __builtin_shufflevector(low, high, ((kLane & kStep) != 0 ? kWide + kLane - kStep : kLane)...);
+  const Vector<Real> second =
+      __builtin_shufflevector(low, high, ((kLane & kStep) != 0 ? kWide + kLane : kLane + kStep)...);
   low = first, high = second;
 }
 

@@ -156,8 +156,7 @@ LOCUS_INLINE Vector<Real> square_root(Vector<Real> a) {
 // Lane l of the result is lane l + kStep, counted in a circle.
 template <typename Real, int kStep, Integer<Real>... kLane>
 LOCUS_INLINE Vector<Real> turned(Vector<Real> a, std::integer_sequence<Integer<Real>, kLane...>) {
-  constexpr Integers<Real> kFrom = {((kLane + kStep) % static_cast<Integer<Real>>(kLanes<Real>))...};
-  return __builtin_shuffle(a, kFrom);
+  return __builtin_shufflevector(a, a, ((kLane + kStep) % static_cast<Integer<Real>>(kLanes<Real>))...);
 }
 
 // The lanes joined by `join`, halves first.

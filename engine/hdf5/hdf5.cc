@@ -1,13 +1,15 @@
-// The library's C interface, its objects closed by their owners.
+// What is read is found and checked here; what is written, the library writes: its C interface, its objects closed by their owners.
 #include "engine/hdf5/hdf5.h"
 
 #include <hdf5.h>
 
 #include <algorithm>
-#include <functional>
 #include <mutex>
 #include <numeric>
 #include <utility>
+
+#include "engine/hdf5/structure.h"
+#include "engine/hdf5/values.h"
 
 namespace locus::engine {
 namespace {
@@ -48,14 +50,6 @@ class Handle {
 constexpr std::size_t kGrowth = 1 << 20;  // bytes by which a file in memory grows
 constexpr hsize_t kChunkRows = 96, kChunkColumns = 128;
 
-// Opens `file` without copying it to a disk. The library takes a copy of the bytes.
-hid_t opened(std::span<const std::byte> file) {
-  const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-  if (!access || H5Pset_fapl_core(access.get(), kGrowth, /*backing_store=*/false) < 0) return -1;
-  if (H5Pset_file_image(access.get(), const_cast<std::byte*>(file.data()), file.size()) < 0) return -1;
-  return H5Fopen("in memory", H5F_ACC_RDONLY, access.get());
-}
-
 std::string shape_text(const std::vector<std::int64_t>& shape) {
   std::string out;
   for (const std::int64_t extent : shape) out += (out.empty() ? "" : " x ") + std::to_string(extent);
@@ -68,45 +62,19 @@ struct Wanted {
   std::int64_t most;
 };
 
-// Opens the array and checks it; `use` is given it and its shape.
-void with_array(std::span<const std::byte> bytes, const Wanted& wanted,
-                const std::function<void(hid_t array, std::vector<std::int64_t> shape)>& use) {
-  const Library held;
-  const Handle file(bytes.empty() ? -1 : opened(bytes), H5Fclose);
-  if (!file) throw Hdf5Error("is no HDF5 file, or a damaged one");
-  const Handle array(H5Dopen2(file.get(), wanted.name.c_str(), H5P_DEFAULT), H5Dclose);
-  if (!array) throw Hdf5Error("has no array '" + wanted.name + "'");
-  const Handle type(H5Dget_type(array.get()), H5Tclose);
-  const H5T_class_t kind = type ? H5Tget_class(type.get()) : H5T_NO_CLASS;
-  if (kind != H5T_FLOAT && kind != H5T_INTEGER) throw Hdf5Error("has no numbers in its array '" + wanted.name + "'");
-  const Handle space(H5Dget_space(array.get()), H5Sclose);
-  const int rank = space ? H5Sget_simple_extent_ndims(space.get()) : -1;
-  std::vector<hsize_t> extents(static_cast<std::size_t>(std::max(rank, 0)));
-  if (rank > 0) H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr);
-  std::vector<std::int64_t> shape(extents.begin(), extents.end());
-  if (shape.size() != wanted.rank) {
-    throw Hdf5Error("has an array '" + wanted.name + "' of " + std::to_string(shape.size()) + " axes (" +
-                    shape_text(shape) + ") where " + std::to_string(wanted.rank) + " are expected");
+// Finds the array and checks that it is what is wanted.
+Hdf5Location found(std::span<const std::byte> bytes, const Wanted& wanted) {
+  Hdf5Location out = find_hdf5_array(bytes, wanted.name);
+  if (out.shape.size() != wanted.rank) {
+    throw Hdf5Error("has an array '" + wanted.name + "' of " + std::to_string(out.shape.size()) + " axes (" +
+                    shape_text(out.shape) + ") where " + std::to_string(wanted.rank) + " are expected");
   }
   double count = 1;
-  for (const std::int64_t extent : shape) count *= static_cast<double>(extent);
+  for (const std::int64_t extent : out.shape) count *= static_cast<double>(extent);
   if (count < 1 || count > static_cast<double>(wanted.most)) {
-    throw Hdf5Error("has an array '" + wanted.name + "' of " + shape_text(shape) + " numbers: at least one, at most " +
-                    std::to_string(wanted.most));
+    throw Hdf5Error("has an array '" + wanted.name + "' of " + shape_text(out.shape) +
+                    " numbers: at least one, at most " + std::to_string(wanted.most));
   }
-  use(array.get(), std::move(shape));
-}
-
-template <typename Number>
-Hdf5Array<Number> read_numbers(std::span<const std::byte> bytes, const Wanted& wanted, hid_t (*memory_type)()) {
-  Hdf5Array<Number> out;
-  with_array(bytes, wanted, [&](hid_t array, std::vector<std::int64_t> shape) {
-    out.shape = std::move(shape);
-    out.numbers.resize(static_cast<std::size_t>(
-        std::accumulate(out.shape.begin(), out.shape.end(), std::int64_t{1}, std::multiplies<>())));
-    if (H5Dread(array, memory_type(), H5S_ALL, H5S_ALL, H5P_DEFAULT, out.numbers.data()) < 0)
-      throw Hdf5Error("is damaged: its array '" + wanted.name + "' cannot be read");
-  });
   return out;
 }
 
@@ -171,19 +139,19 @@ void check_array(const Hdf5Array<Number>& array) {
 
 Hdf5Floats read_hdf5_floats(std::span<const std::byte> file, const std::string& name, std::size_t rank,
                             std::int64_t most) {
-  return read_numbers<float>(file, {name, rank, most}, [] { return H5T_NATIVE_FLOAT; });
+  const Hdf5Location array = found(file, {name, rank, most});
+  return {array.shape, read_hdf5_values_as_float(file, array)};
 }
 
 Hdf5Integers read_hdf5_integers(std::span<const std::byte> file, const std::string& name, std::size_t rank,
                                 std::int64_t most) {
-  return read_numbers<std::int32_t>(file, {name, rank, most}, [] { return H5T_NATIVE_INT32; });
+  const Hdf5Location array = found(file, {name, rank, most});
+  return {array.shape, read_hdf5_values_as_int32(file, array)};
 }
 
 std::vector<std::int64_t> read_hdf5_shape(std::span<const std::byte> file, const std::string& name, std::size_t rank,
                                           std::int64_t most) {
-  std::vector<std::int64_t> out;
-  with_array(file, {name, rank, most}, [&](hid_t, std::vector<std::int64_t> shape) { out = std::move(shape); });
-  return out;
+  return found(file, {name, rank, most}).shape;
 }
 
 std::vector<std::byte> write_hdf5_halves(const std::string& name, const Hdf5Floats& array, int level) {

@@ -1,5 +1,5 @@
-// Arrays in HDF5 files, by the distribution's library. It is the only folder that includes it. The library is used by one thread at a
-// time, whoever calls; so everything here is thread-safe. Files are read from memory, since whoever reads them has hashed them.
+// Arrays in HDF5 files: read by us, since files are others', and written by the distribution's library. It is the only folder that
+// includes it. The library is used by one thread at a time, whoever calls; so everything here is thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -26,9 +26,9 @@ struct Hdf5Array {
 using Hdf5Floats = Hdf5Array<float>;
 using Hdf5Integers = Hdf5Array<std::int32_t>;
 
-// The array `name` of the file, converted by the library from whatever floating or whole numbers it holds. `rank`: how many
+// The array `name` of the file, converted from whatever floating or whole numbers it holds. `rank`: how many
 // axes it must have. Throws Hdf5Error where the bytes are no HDF5 file, there is no such array, it is no array of numbers,
-// has another rank or more than `most` of them, or cannot be read.
+// has another rank or more than `most` of them, is damaged, or has a form that is not read (engine/hdf5/structure.h).
 Hdf5Floats read_hdf5_floats(std::span<const std::byte> file, const std::string& name, std::size_t rank,
                             std::int64_t most);
 Hdf5Integers read_hdf5_integers(std::span<const std::byte> file, const std::string& name, std::size_t rank,

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <set>
 
+#include "cli/yaml.h"
 #include "core/base/error.h"
 #include "core/base/sha256.h"
 #include "core/catalog/catalog.h"
@@ -65,7 +66,10 @@ TEST(SpecFile, RefusesChangesItCannotMake) {
     const absl::Status status = spec.set(bad);
     EXPECT_TRUE(has_reason(status, ErrorReason::kInvalidSpecification)) << bad;
   }
+  const std::string longest(kYamlKeyBytes, 'k');
+  EXPECT_TRUE(has_reason(spec.set(longest + "k=3"), ErrorReason::kInvalidSpecification));
   EXPECT_EQ(spec.json(), parsed(kSpec).json());
+  EXPECT_TRUE(spec.set(longest + "=3").ok());
 }
 
 TEST(SpecFile, RefusesWhatIsNoSpecification) {

@@ -90,6 +90,13 @@ TEST(Yaml, SpellsOutAliases) {
             Json::parse(R"({"a": {"lr": 1}, "b": {"lr": 1}, "c": [{"lr": 1}]})"));
 }
 
+TEST(Yaml, ReadsAgainWhatItsLongestKeyIsAsJson) {
+  const std::string escaped(kYamlKeyBytes, '\x01');
+  const Json document = value_of("'" + escaped + "': 1\n");
+  EXPECT_EQ(document, (Json{{escaped, 1}}));
+  EXPECT_EQ(value_of(document.dump()), document);
+}
+
 struct Refusal {
   const char *name, *text, *line, *says;
 };
@@ -133,7 +140,7 @@ TEST(Yaml, RefusesWithALine) {
     for (int k = 0; k < 10; ++k) bomb += (k > 0 ? ", *a" : "*a") + std::to_string(i - 1);
     bomb += "]\n";
   }
-  const std::string deep(200, '[');
+  const std::string deep(200, '['), long_key = "a: 1\n" + std::string(kYamlKeyBytes + 1, 'k') + ": 1\n";
   const Refusal rows[] = {
       {"duplicate", "name: a\ntrain: {lr: 1,\n  lr: 2}\n", "3", "'lr' is given twice"},
       {"top duplicate", "name: a\nname: b\n", "2", "'name' is given twice"},
@@ -151,6 +158,7 @@ TEST(Yaml, RefusesWithALine) {
       {"UTF-16", "\xff\xfen", "1", "UTF-16; save it as UTF-8"},
       {"tab", "a: 1\nb:\n\tc: 1\n", "3", "indented with a tab"},
       {"tab after spaces", "b:\n  c:\n  \td: 1\n", "3", "indented with a tab"},
+      {"long key", long_key.c_str(), "2", "a key of 161 bytes, where at most 160 are allowed"},
       {"merge key", "a: &x {b: 1}\nc:\n  <<: *x\n", "3", "merge keys (<<) are not supported"},
   };
   for (const Refusal& row : rows) {

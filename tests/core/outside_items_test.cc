@@ -9,8 +9,10 @@
 namespace locus {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 const std::string kDigest(64, 'a'), kOther(64, 'b');
 
@@ -169,6 +171,21 @@ TEST(Extensions, OfATrainingAskOfTheTreeForNothingButTheData) {
       EXPECT_EQ(Json::parse(stage.config_json).at("extensions"), Json({{"own-training", kDigest}}));
     }
   }
+}
+
+TEST(Extensions, OfATrainingBesideThisTreesOwnAreSaidInThePlan) {
+  const auto warnings = [](const char* changes) {
+    return plan_of(small(changes), merged_with({own_training(), own_prior_items()})).warnings;
+  };
+  EXPECT_THAT(warnings(R"({"matrix": null, "zip": [{"model.backbone": ["vit", "own-vit"],
+                           "train.recipe": ["supervised", "own-recipe"], "prior": ["none", "theirs"]}]})"),
+              Contains(HasSubstr("different programs (locus, own-training)")));
+  const char* programs = "different programs";
+  EXPECT_THAT(warnings(R"({"model": {"backbone": "own-vit"}, "train": {"recipe": "own-recipe"},
+                           "matrix": {"prior": ["theirs"]}})"),
+              Not(Contains(HasSubstr(programs))));
+  // The engine runs plugins itself.
+  EXPECT_THAT(warnings(R"({"matrix": {"prior": ["none", "mine"]}})"), Not(Contains(HasSubstr(programs))));
 }
 
 TEST(Extensions, AreReadBackFromTheRequirement) {

@@ -76,8 +76,8 @@ def test_what_cannot_be_read_is_refused_with_the_file_and_what_to_do(quiet: Serv
         client.submit({**SMALL, "name": "beside"})
         for path, says in (
             (long, "this is a long table"), (damaged, "check sum is wrong"),
-            (tmp_path / "empty", "holds no event files"),
-            (tmp_path / "absent", "is not there"), (Path(__file__), "--format tensorboard or csv"),
+            (tmp_path / "empty", "holds no event files"), (tmp_path / "absent", "is not there"),
+            (Path(__file__), "--format tensorboard or csv"),
         ):
             words = [str(BIN / "locus"), "import", str(path), "--experiment", "beside", "--server", quiet.address]
             done = subprocess.run(words, capture_output=True, text=True)

@@ -129,6 +129,27 @@ void warn_of_equal_cells(const ExperimentPlan& plan, std::vector<std::string>& w
   }
 }
 
+// Who trains a cell: the training of its own whose items it has, else the trainer of this tree. As environments name it.
+std::string program_of(const Configuration& cell) {
+  std::vector<const CatalogItem*> items;
+  for (const ResolvedSection* section : cell.sections) items.push_back(section->item);
+  for (const ResolvedPrior& prior : cell.priors->list) items.push_back(prior.item);
+  for (const CatalogItem* item : items) {
+    if (item != nullptr && item->origin.by == kTrainingOrigin) return item->origin.name;
+  }
+  return "locus";
+}
+
+void warn_of_two_programs(const std::vector<Configuration>& configurations, std::vector<std::string>& warnings) {
+  std::set<std::string> programs;
+  for (const Configuration& cell : configurations) programs.insert(program_of(cell));
+  if (programs.size() < 2) return;
+  std::string names;
+  for (const std::string& one : programs) names += (names.empty() ? "" : ", ") + one;
+  warnings.push_back("cells are trained by different programs (" + names +
+                     "): tables flag them mixed-engine and mark no difference between them");
+}
+
 // Of the images that the cells' models are given, canonical.
 std::set<std::string> native_resolutions(const std::vector<Configuration>& cells) {
   std::set<std::pair<const ResolvedSection*, const ResolvedSection*>> seen;
@@ -305,6 +326,7 @@ absl::StatusOr<ExperimentPlan> plan_changed(const Json& specification, const Cat
   warn_of_unfilled(configurations, plan.warnings);
   for (std::string& warning : unreached(configurations, stages)) plan.warnings.push_back(std::move(warning));
   warn_of_equal_cells(plan, plan.warnings);
+  warn_of_two_programs(configurations, plan.warnings);
   const bool awaited = plan.search && plan.search->search.proposer == Proposer::kExternal && spec.search->given.empty();
   if (plan.search && !plan.trials.empty()) plan.search->training = plan.trials.front().stages.front();
   if (awaited) plan.cells.clear(), plan.trials.clear();  // they stood for what is to come

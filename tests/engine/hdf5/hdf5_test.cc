@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
+#include <cstring>
 #include <limits>
 #include <thread>
 
@@ -73,6 +75,21 @@ TEST(Hdf5, SaysWhatIsWrongWithAFile) {
   std::fill(spoilt.begin() + static_cast<std::ptrdiff_t>(spoilt.size() / 2), spoilt.end(), std::byte{7});
   EXPECT_NE(refusal(spoilt, "dataset", 2), "");
   EXPECT_THROW(write_hdf5_halves("dataset", {{2, 2}, {1}}), std::invalid_argument);
+}
+
+// Every address of the file, sent to the end of all addresses and about the end of the file.
+TEST(Hdf5, RefusesOrReadsAFileWhoseAddressesLeadElsewhere) {
+  const std::vector<std::byte> file = write_hdf5_halves("dataset", ramp(8, 8));
+  int refused = 0;
+  for (std::size_t at = 0; at + 8 <= file.size(); ++at) {
+    for (const std::uint64_t address : {~std::uint64_t{0}, ~std::uint64_t{0} - 7, std::uint64_t{1} << 63,
+                                        static_cast<std::uint64_t>(file.size()), std::uint64_t{0}}) {
+      std::vector<std::byte> changed = file;
+      std::memcpy(changed.data() + at, &address, sizeof address);
+      refused += refusal(changed, "dataset", 2).empty() ? 0 : 1;
+    }
+  }
+  EXPECT_GT(refused, 100);
 }
 
 TEST(Hdf5, IsReadBySomeThreadsAtOnce) {
