@@ -19,7 +19,7 @@ constexpr char kTensorBoard[] = "tensorboard", kCsv[] = "csv";
 struct ImportChoice {
   ServerChoice server;
   std::vector<std::string> files, renames;
-  std::string experiment, source, format, forget;
+  std::string experiment, source, format, drop;
   bool dry_run = false;
 };
 
@@ -180,13 +180,13 @@ absl::StatusOr<int> bring(Client& client, const ImportChoice& choice) {
 }
 
 absl::StatusOr<int> run(Client& client, const ImportChoice& choice) {
-  if (!choice.forget.empty()) {
+  if (!choice.drop.empty()) {
     v1::RemoveImportRequest request;
     request.set_experiment(choice.experiment);
     v1::ListForeignSeriesRequest list;
     list.set_experiment(choice.experiment);
     LOCUS_ASSIGN_OR_RETURN(const auto known, client.list_foreign_series(list));
-    LOCUS_ASSIGN_OR_RETURN(const std::string digest, whole_digest(known, choice.forget));
+    LOCUS_ASSIGN_OR_RETURN(const std::string digest, whole_digest(known, choice.drop));
     request.set_digest(digest);
     LOCUS_ASSIGN_OR_RETURN(const v1::ForeignImport gone, client.remove_import(request));
     choice.server.json ? print_json(gone) : print(gone.source() + " is gone from " + choice.experiment + "\n");
@@ -217,11 +217,13 @@ void add_import(Program& app) {
             {{"locus import runs/ --experiment fashion-mnist-priors", "Every run within the folder"},
              {"locus import other.csv --experiment fashion-mnist-priors --rename acc=validation/top1", "A table"},
              {"locus import --experiment fashion-mnist-priors", "What there is"},
-             {"locus import --experiment fashion-mnist-priors --forget 3fa9c21e", "Let go of one"}}});
+             {"locus import --experiment fashion-mnist-priors --drop 3fa9c21e", "Let go of one"}}});
   auto choice = std::make_shared<ImportChoice>();
   add_server_options(command, choice->server);
   command.add_option("files", choice->files, "Event files, folders that hold some, CSV files")->type_name("");
-  command.add_option("--experiment", choice->experiment, "Beside which experiment")->type_name("EXPERIMENT")->required();
+  command.add_option("--experiment", choice->experiment, "Beside which experiment")
+      ->type_name("EXPERIMENT")
+      ->required();
   command.add_option("--format", choice->format, "What the files are (default: by their names)")
       ->type_name("FORMAT")
       ->one_of({kTensorBoard, kCsv});
@@ -230,7 +232,7 @@ void add_import(Program& app) {
   command.add_option("--rename", choice->renames, "Another name for a series; several times for several")
       ->type_name("NAME=NEW");
   command.add_flag("--dry-run", choice->dry_run, "Only say what would be imported");
-  command.add_option("--forget", choice->forget, "Let go of the import with this digest, or its beginning")
+  command.add_option("--drop", choice->drop, "Let go of the import with this digest, or its beginning")
       ->type_name("DIGEST");
   command.body = [choice] { return ask_server(choice->server, [&](Client& client) { return run(client, *choice); }); };
 }

@@ -54,6 +54,7 @@ class Scheduler::State::Exchange {
 
   // Nothing: it has room, or nowhere may enough be stopped.
   std::vector<StageId> victims() const {
+    if (busy_ || !may_gain()) return {};
     std::optional<std::pair<std::size_t, std::vector<VictimKey>>> best;
     for (const auto& [id, worker] : state_.workers_) {
       if (!worker.connected || state_.now_.steady - worker.heard > state_.policy_.lease) continue;
@@ -96,6 +97,19 @@ class Scheduler::State::Exchange {
     return number_text(state_.accounts_[account].holding) + " of a share of " + devices_text(share);
   }
 
+  // Whether there could be anybody: most that wait have no claim, and are not looked at further.
+  bool may_gain() const {
+    const ServiceClass ours = turn_.lane.service_class;
+    if (ours == ServiceClass::kUrgent) return true;
+    if (state_.now_.steady - stage_.ready_since > state_.policy_.reclaim_after && below_share(1)) return true;
+    const auto scavenged = [&](const auto& entry) {
+      return std::any_of(entry.second.running.begin(), entry.second.running.end(), [&](StageId id) {
+        return state_.stages_.at(id).running->service_class == ServiceClass::kScavenge;
+      });
+    };
+    return ours == ServiceClass::kNormal && std::any_of(state_.workers_.begin(), state_.workers_.end(), scavenged);
+  }
+
   // Nothing that is stopped there would be kept for it, either (Room::several_of).
   bool kept_for_another(const Worker& worker) const {
     if (state_.requirements_.devices(turn_.requirement) == 1) return false;
@@ -117,7 +131,6 @@ class Scheduler::State::Exchange {
   }
 
   std::vector<VictimKey> victims_on(const Worker& worker) const {
-    if (busy_) return {};
     if (!state_.requirements_.exclusive(turn_.requirement)) return victims_among(worker, all_slots(worker), false);
     std::vector<VictimKey> best;
     const std::set<int> devices(worker.device_of.begin(), worker.device_of.end());

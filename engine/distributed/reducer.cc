@@ -4,8 +4,6 @@
 #include <torch/csrc/autograd/function_hook.h>
 #include <torch/csrc/autograd/variable.h>
 
-#include <ranges>
-
 namespace locus::engine {
 
 // Called by autograd, in the thread that runs the backward pass, when a gradient has been added to.
@@ -24,7 +22,8 @@ GradientReducer::GradientReducer(Gang& gang, const std::vector<Tensor>& paramete
     : gang_(gang) {
   std::vector<Tensor> open;
   std::int64_t bytes = 0;
-  for (const Tensor& parameter : std::views::reverse(parameters)) {
+  for (auto at = parameters.rbegin(); at != parameters.rend(); ++at) {
+    const Tensor& parameter = *at;
     if (!parameter.requires_grad()) continue;
     const auto size = static_cast<std::int64_t>(parameter.nbytes());
     const bool other_type = !open.empty() && open.front().scalar_type() != parameter.scalar_type();

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ranges>
 
 #include "engine/fused/updates.h"
 #include "engine/train/clipping.h"
@@ -39,7 +38,7 @@ ReportedWeights::ReportedWeights(const TrainingHooks& hooks, Task& task) : hooks
 }
 
 ReportedWeights::~ReportedWeights() {
-  for (const auto& hook : std::views::reverse(hooks_)) hook->exchange_weights(task_);
+  for (auto hook = hooks_.rbegin(); hook != hooks_.rend(); ++hook) (*hook)->exchange_weights(task_);
 }
 
 ClipRule clip_rule_of(std::string_view name) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/limits.h"
+#include "storage/rules/refusals.h"
 
 namespace locus {
 namespace {
@@ -114,6 +115,23 @@ PurgePlan plan_purge(Rows& rows, int trials) {
   std::int64_t ignored = 0;
   out.artifacts = free_artifacts(rows, going, &ignored);
   return out;
+}
+
+absl::Status purge_deleted(Rows& rows, const PurgeDeleted& m) {
+  if (m.trials < 1)
+    return refusal::invalid("a piece of " + std::to_string(m.trials) + " trials takes nothing away", "trials");
+  const PurgePlan plan = plan_purge(rows, m.trials);
+  if (plan.experiment == 0) return absl::OkStatus();
+  if (plan.last_trial < 0) {
+    if (rows.erase_cells(plan.experiment, m.trials) < m.trials &&
+        rows.erase_decisions(plan.experiment, m.trials) < m.trials)
+      rows.erase_experiment(plan.experiment);
+    return absl::OkStatus();
+  }
+  rows.remember_deletion(plan.attempts);
+  rows.erase_trials(plan.experiment, plan.last_trial);
+  rows.erase_stages(plan.stages);
+  return absl::OkStatus();
 }
 
 }  // namespace locus

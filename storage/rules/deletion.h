@@ -1,6 +1,7 @@
 // What a deletion takes with it, and in which pieces.
 #pragma once
 
+#include "core/ports/mutations.h"
 #include "core/ports/queries.h"
 #include "storage/rules/rows.h"
 
@@ -23,5 +24,7 @@ struct PurgePlan {
 };
 // At most so many trials, and no further one once their stages hold some MiB of points and logs.
 PurgePlan plan_purge(Rows& rows, int trials);
+// Takes such a piece away, for good; nothing where nothing is left.
+absl::Status purge_deleted(Rows& rows, const PurgeDeleted& m);
 
 }  // namespace locus

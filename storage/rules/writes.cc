@@ -88,21 +88,7 @@ class Rules {
     return absl::OkStatus();
   }
 
-  absl::Status operator()(const PurgeDeleted& m) {
-    if (m.trials < 1) return invalid("a piece of " + text(m.trials) + " trials takes nothing away", "trials");
-    const PurgePlan plan = plan_purge(rows_, m.trials);
-    if (plan.experiment == 0) return absl::OkStatus();
-    if (plan.last_trial < 0) {
-      if (rows_.erase_cells(plan.experiment, m.trials) < m.trials &&
-          rows_.erase_decisions(plan.experiment, m.trials) < m.trials)
-        rows_.erase_experiment(plan.experiment);
-      return absl::OkStatus();
-    }
-    rows_.remember_deletion(plan.attempts);
-    rows_.erase_trials(plan.experiment, plan.last_trial);
-    rows_.erase_stages(plan.stages);
-    return absl::OkStatus();
-  }
+  absl::Status operator()(const PurgeDeleted& m) { return purge_deleted(rows_, m); }
 
   absl::Status operator()(const SetStageState& m) {
     auto stage = rows_.stage(m.stage_id);

@@ -59,6 +59,37 @@ TEST(Gang, FreesItsDevicesTogether) {
   EXPECT_EQ(h.ask("s", numbered(4))->stage_id, h.train("b").id);
 }
 
+TEST(Gang, FreesAllItsDevicesWhenItsWorkerDiesBeforeItBegan) {
+  Harness h;
+  h.submit(together(4, {"a"}));
+  join_with(h, "w", "s", cores(4));
+  const auto first = h.ask("s", numbered(4));
+  ASSERT_TRUE(first);
+  join_with(h, "w", "t", cores(4));  // a new daemon, which has never heard of it
+  h.advance(10s);
+  const auto again = h.ask("t", numbered(4));
+  ASSERT_TRUE(again) << "no device is stuck";
+  EXPECT_EQ(again->stage_id, first->stage_id);
+  EXPECT_EQ(again->attempt, 2);
+  EXPECT_FALSE(h.succeed("s", *first)) << "the attempt is over";
+}
+
+TEST(Gang, FreesAllItsDevicesWhenItsGrantIsNeverTakenUp) {
+  Harness h;
+  h.submit(together(4, {"a"}));
+  join_with(h, "w", "s", cores(4));
+  join_with(h, "v", "v", cores(4));
+  ASSERT_TRUE(h.ask("s", numbered(4)));
+  for (auto time = 0s; time < kReattachGrace + 30s; time += 5s) {
+    h.advance(5s);
+    h.sync("v");
+  }
+  const auto again = h.ask("v", numbered(4));
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->attempt, 2);
+  EXPECT_THAT(again->slots, ElementsAre(0, 1, 2, 3));
+}
+
 TEST(Gang, IsOfTrainingsAloneAndOtherStagesTakeOneDevice) {
   Harness h;
   Matrix matrix = together(2, {"a"});

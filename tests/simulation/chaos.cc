@@ -10,6 +10,7 @@ constexpr Microseconds kTrouble = 300 * kSecond;
 
 Chaos::Chaos(Cluster& cluster) : cluster_(cluster), world_(cluster.world), draw_(Random(world_.random).draw()) {
   shared_ = draw_.chance(0.5);
+  if (shared_) set_up_workers();
 }
 
 WorkerProcess& Chaos::some_worker() {

@@ -38,16 +38,19 @@ class Chaos {
 
   // ---- chaos_shares.cc ----
   void plan_shares();
+  void plan_hurry();
+  void set_up_workers();
   void lift_bounds();
   void give_owner(testing::Matrix& matrix);
   AccountRow some_account(const std::string& name);
 
   Cluster& cluster_;
   World& world_;
-  Random draw_;          // of shares; of its own, so that what else happens does not depend on them
-  bool shared_ = false;  // experiments have owners and classes
+  Random draw_;            // of shares; of its own, so that what else happens does not depend on them
+  bool shared_ = false;    // experiments have owners and classes
+  std::int64_t most_ = 1;  // devices that a training takes together
   int pending_ = 0;
-  std::vector<std::string> names_ = {"one", "two", "three", "four"};  // of experiments that may be there
+  std::vector<std::string> names_ = {"one", "two", "three", "four", "five", "six"};  // of experiments that may be there
 };
 
 }  // namespace locus::simulation

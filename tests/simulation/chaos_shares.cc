@@ -14,7 +14,18 @@ void Chaos::give_owner(testing::Matrix& matrix) {
   const auto what = draw_.between(0, 5);
   if (what == 0) matrix.service_class = ServiceClass::kUrgent;
   if (what == 1) matrix.service_class = ServiceClass::kScavenge;
-  if (what == 2) matrix.placement = placement_text({.require = {{"pool", "vision"}}, .prefer = {}});
+  const Labels pool = what == 2 ? Labels{{"pool", "vision"}} : Labels{};
+  const int devices = draw_.chance(0.3) ? static_cast<int>(draw_.between(2, most_)) : 1;
+  if (what == 2 || devices > 1) matrix.placement = placement_text({.require = pool, .prefer = {}, .devices = devices});
+}
+
+// The first worker, and who takes its place, has room for every training.
+void Chaos::set_up_workers() {
+  most_ = draw_.between(2, 4);
+  for (const auto& worker : cluster_.workers) {
+    const bool first = worker->name() == cluster_.workers.front()->name();
+    worker->set_up(static_cast<int>(first ? most_ : draw_.between(1, 4)), draw_.chance(0.4));
+  }
 }
 
 AccountRow Chaos::some_account(const std::string& name) {
@@ -26,6 +37,7 @@ AccountRow Chaos::some_account(const std::string& name) {
 
 void Chaos::plan_shares() {
   ServerProcess& server = cluster_.server;
+  plan_hurry();
   for (const std::string& name : kOwners) {
     if (draw_.chance(0.3)) continue;
     const auto times = draw_.between(1, 3);
@@ -33,6 +45,20 @@ void Chaos::plan_shares() {
       const Microseconds at = draw_.between(0, 250) * kSecond;
       person(at, "gives " + name + " a share", [&server, row = some_account(name)] { return server.share(row); });
     }
+  }
+}
+
+// Work that wants room while others have it: trials of nobody else's, soon after somebody was given a share.
+void Chaos::plan_hurry() {
+  ServerProcess& server = cluster_.server;
+  if (draw_.chance(0.3)) return;
+  person(draw_.between(0, 20) * kSecond, "gives eve a share", [&server] { return server.share({.name = "eve"}); });
+  for (const char* name : {"five", "six"}) {
+    testing::Matrix matrix{.name = name, .cells = {"a", "b"}, .seeds = {draw_.between(7, 9)}};
+    give_owner(matrix);
+    if (draw_.chance(0.5)) matrix.service_class = ServiceClass::kUrgent;
+    person(draw_.between(10, 120) * kSecond, std::string("submits ") + name,
+           [&server, matrix] { return server.submit(matrix); });
   }
 }
 

@@ -7,7 +7,7 @@
 // 13 a daemon that is heard keeps its name, unless another one takes it over
 // 15 to 25: search_watch.cc
 // 14 a stage goes to who holds its dataset, or does not say what it holds
-// 26 to 29: share_watch.h
+// 26 to 29: share_watch.h; 30 to 34: exchange_watch.h
 // 1, 2, 3, 5, 7, 8, 11, 12 and 14 are asked of the store (ledger.cc), 11 of the workers' trainers, too, 13 of every step
 // of the server. Expressible in part
 // only: 4 counts those who may commit, not those who compute (a cut-off trainer goes on by design); 8 compares
@@ -41,6 +41,9 @@ SchedulerPolicy server_policy() {
   policy.grace = 120 * kSecond;
   policy.retry_most = 30 * kSecond;
   policy.cancellations_per_step = 1;
+  policy.min_run = 15 * kSecond;
+  policy.reclaim_after = 10 * kSecond;
+  policy.preempt_every = policy.preempt_wait = 20 * kSecond;
   return policy;
 }
 
@@ -80,6 +83,11 @@ void Cluster::check_step() {
   for (StageId id : dirty) {
     if (ledger.stages().contains(id) && ledger.stages().at(id).state == StageState::kQueued)
       ledger.shares().check_reason(server.explain(id), ledger);
+  }
+  const std::set<StageId> waiting = ledger.exchanges().take_waiting();
+  for (StageId id : waiting) {
+    if (server.up() && ledger.stages().contains(id) && ledger.stages().at(id).state == StageState::kQueued)
+      ledger.exchanges().check_reason(id, server.explain(id));
   }
   if (!server.up()) {
     last_scheduler_ = nullptr;

@@ -28,6 +28,10 @@ void count(Cluster& cluster, Outcome& outcome) {
     outcome.seen[std::string("decisions ") + kind] += cluster.ledger.searches().seen(kind);
   for (const char* what : {"grants within a bound", "turns compared", "grants where a label was asked for"})
     outcome.seen[what] += cluster.ledger.shares().seen(what);
+  for (const char* what :
+       {"grants of several devices", "attempts asked to stop for others", "attempts stopped for others",
+        "attempts ended for others", "attempts after one that was stopped for others"})
+    outcome.seen[what] += cluster.ledger.exchanges().seen(what);
   for (const auto& worker : cluster.workers) outcome.seen["attempts fenced and freed again"] += worker->freed();
 }
 

@@ -110,6 +110,7 @@ void Ledger::move(StageId id, StageState from, StageState to) {
 }
 
 void Ledger::enter(const SetStageState& mutation) {
+  exchanges_.moved(mutation.stage_id);
   if (mutation.attempt != stages_.at(mutation.stage_id).attempt) {
     throw Violation(3, stage_text(mutation.stage_id) + " was moved under an old token");
   }
@@ -162,6 +163,7 @@ void Ledger::enter(const GrantAttempt& mutation) {
   searches_.check_grant(mutation, *store_);
   check_alone(mutation.stage_id, mutation.worker_id);
   check_share(mutation);
+  exchanges_.enter(mutation, record.kind, workers_.at(mutation.worker_id), *store_);
   move(mutation.stage_id, StageState::kQueued, StageState::kRunning);
   record.attempt = mutation.attempt;
   record.attempts[mutation.attempt] = {.worker = mutation.worker_id, .resume_step = mutation.resume_step, .points = {}};
@@ -176,6 +178,7 @@ void Ledger::enter(const EndAttempt& mutation) {
   }
   move(mutation.stage_id, StageState::kRunning, mutation.stage_state);
   shares_.enter(mutation);
+  exchanges_.enter(mutation);
   record.failure_class = mutation.failure_class;
   attempt.state = mutation.outcome;
   attempt.failure_class = mutation.failure_class;
@@ -188,6 +191,7 @@ void Ledger::enter(const CommitCheckpoint& mutation) {
     throw Violation(3, stage_text(mutation.stage_id) + " took a checkpoint under the old token " +
                            std::to_string(mutation.attempt));
   }
+  exchanges_.enter(mutation);
   dirty_.insert(mutation.stage_id);
 }
 
@@ -288,7 +292,7 @@ void Ledger::check_files(StageId id) {
 std::vector<Point> Ledger::expected_curve(const StageRecord& record) const {
   std::vector<Point> curve;
   for (const auto& [number, attempt] : record.attempts) {
-    std::erase_if(curve, [&](const Point& p) { return p.step > attempt.resume_step; });
+    std::erase_if(curve, [step = attempt.resume_step](const Point& p) { return p.step > step; });
     curve.insert(curve.end(), attempt.points.begin(), attempt.points.end());
   }
   return curve;

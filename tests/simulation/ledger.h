@@ -10,6 +10,7 @@
 
 #include "core/ports/store.h"
 #include "core/scheduling/scheduler.h"
+#include "tests/simulation/exchange_watch.h"
 #include "tests/simulation/search_watch.h"
 #include "tests/simulation/share_watch.h"
 #include "tests/simulation/world.h"
@@ -63,6 +64,7 @@ class Ledger final : public Store {
   void check_all();
   SearchWatch& searches() { return searches_; }
   ShareWatch& shares() { return shares_; }
+  ExchangeWatch& exchanges() { return exchanges_; }
 
   // ---- the rest of the port, passed on ----
   IdentityReads& identity() override { return store_->identity(); }
@@ -165,6 +167,7 @@ class Ledger final : public Store {
   void enter(const GrantAttempt& mutation);
   void enter(const EndAttempt& mutation);
   void enter(const CommitCheckpoint& mutation);
+  void enter(const AppendEvent& mutation) { exchanges_.enter(mutation, shares_, *store_, world_.now()); }
   void enter(const PutWorker& mutation) { workers_[mutation.row.id] = mutation.row; }
   void check_data(StageId id, WorkerId worker);
   void check_share(const GrantAttempt& mutation);
@@ -188,6 +191,7 @@ class Ledger final : public Store {
   std::map<WorkerId, WorkerRow> workers_;
   SearchWatch searches_;
   ShareWatch shares_;
+  ExchangeWatch exchanges_;
   // Of deleted stages: what ran under them ended then.
   std::map<std::pair<StageId, std::int64_t>, AttemptRecord> gone_;
   bool submission_ = false;  // the batch under way holds one, or a rerun: only then may a stage be revived

@@ -80,7 +80,7 @@ absl::StatusOr<SearchSetup> SimulatedScript::setup(const ExperimentRow& experime
     seeds = std::max(seeds, trials.size());
     const std::int64_t proposal = setup.units.empty() ? 0 : setup.units.back().proposal + 1;
     SearchCandidate candidate{labels.at(cell), {}};
-    const auto add = [&](const std::vector<std::int64_t>& unit) {
+    const auto add = [&, &cell = cell](const std::vector<std::int64_t>& unit) {
       candidate.units.push_back(std::ssize(setup.units));
       setup.units.push_back({0, proposal, cell, unit});
     };

@@ -213,8 +213,8 @@ void SearchWatch::check_end(Store& store) const {
   for (const auto& [experiment, asked] : promised_) {
     const auto log = logs_.find(experiment);
     if (log == logs_.end()) continue;
-    const auto times = std::ranges::count_if(log->second.rows,
-                                             [&](const DecisionRow& row) { return row.request_id.starts_with(asked); });
+    const auto times = std::ranges::count_if(
+        log->second.rows, [&asked = asked](const DecisionRow& row) { return row.request_id.starts_with(asked); });
     if (times != 1) throw Violation(22, "the proposal " + asked + " is in the log " + std::to_string(times) + " times");
   }
   for (const auto& [id, log] : logs_) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/experiment/labels.h"
 
 namespace locus::simulation {
 namespace {
@@ -61,7 +62,34 @@ Snapshot ServerProcess::load() {
   if (mutant_ == Mutant::kForgetsOwners) {
     for (ExperimentRow& row : snapshot.experiments) row.owner = "ada";
   }
+  forget_places(snapshot);
   return snapshot;
+}
+
+// Planted defects of what takes several devices, and of who makes way for whom.
+void ServerProcess::forget_places(Snapshot& snapshot) const {
+  if (mutant_ == Mutant::kForgetsDevices) {
+    for (ExperimentRow& row : snapshot.experiments) {
+      const PlacementPtr rules = stored_placement(row.placement);
+      if (rules) row.placement = placement_text({.require = rules->require, .prefer = rules->prefer});
+    }
+  }
+  if (mutant_ == Mutant::kForgetsSaved) {
+    for (const StageRow& row : snapshot.stages) {
+      if (row.failure_class == FailureClass::kPreempted) snapshot.resume.erase(row.id);
+    }
+  }
+  if (mutant_ == Mutant::kForgetsClasses) {
+    for (AttemptRow& row : snapshot.running) row.service_class = ServiceClass::kScavenge;
+  }
+}
+
+void ServerProcess::charge_victims(Decision& decision) const {
+  if (mutant_ != Mutant::kChargesVictims) return;
+  for (Mutation& mutation : decision.mutations) {
+    auto* end = std::get_if<EndAttempt>(&mutation);
+    if (end != nullptr && end->reason.starts_with("pre-empted by")) end->counts_as_fault = true;
+  }
 }
 
 std::string ServerProcess::explain(StageId stage) const {
@@ -69,10 +97,13 @@ std::string ServerProcess::explain(StageId stage) const {
   std::string text = scheduler_->explain(stage, now_here());
   const std::size_t at = text.find(" may hold ");
   if (mutant_ == Mutant::kMisnamesBound && at != std::string::npos) text.insert(at + 10, "1");
+  const std::size_t stopping = text.find("; waits for stage ");
+  if (mutant_ == Mutant::kMisnamesStopping && stopping != std::string::npos) text.insert(stopping + 18, "1");
   return text;
 }
 
 void ServerProcess::rebuild() {
+  ledger_.exchanges().forget_asked();
   scheduler_ = std::make_unique<Scheduler>(load(), now_here(), policy_);
   schedule_wake();
 }
@@ -112,7 +143,8 @@ void ServerProcess::step(const Event& event) {
     if (mutant_ == Mutant::kIgnoresData) asks->datasets.reset();
     if (mutant_ == Mutant::kBelievesLabels) asks->labels.granted.merge(asks->labels.announced);
   }
-  const Decision decision = scheduler_->step(given, now_here());
+  Decision decision = scheduler_->step(given, now_here());
+  charge_victims(decision);
   for (const Mutation& mutation : decision.mutations) {
     const auto* put = std::get_if<PutWorker>(&mutation);
     if (put != nullptr && !holder.empty() && put->row.name == std::get<WorkerRegistered>(event).name &&
@@ -133,6 +165,7 @@ void ServerProcess::step(const Event& event) {
     }
     note_moved(decision.mutations);
   }
+  ledger_.exchanges().check_ended(world_.now(), preempt_wait_);
   carry_out(decision.commands);
   if (mutant_ == Mutant::kForgetsRequeue) forget_lost(decision.mutations);
   schedule_wake();

@@ -47,7 +47,14 @@ enum class Mutant {
   kForgetsBounds,            // a server that starts again knows of no bound of an account
   kForgetsOwners,            // or takes one account for the owner of everything
   kBelievesLabels,           // what a worker claims is taken for granted
-  kMisnamesBound             // another bound is named than the one that keeps a stage waiting
+  kMisnamesBound,            // another bound is named than the one that keeps a stage waiting
+  kOffersTwice,              // a worker offers slots that are in use
+  kForgetsDevices,           // a server that starts again knows of no training that takes several devices
+  kChargesVictims,           // what was stopped for others counts as a fault
+  kForgetsSaved,             // a server that starts again lets what was stopped for others begin afresh
+  kForgetsClasses,           // a server that starts again takes all that runs for scavenged
+  kWaitsForEver,             // what does not stop for others is left to run
+  kMisnamesStopping          // another stage is named than the one that stops for a waiting one
 };
 
 struct Answer {
@@ -65,8 +72,11 @@ class ServerProcess final : public Process {
       : Process(world, "server"),
         ledger_(ledger),
         policy_(policy),
+        preempt_wait_(policy.preempt_wait),
         mutant_(mutant),
-        script_(ledger, mutant == Mutant::kForgetsBudget, mutant == Mutant::kUsesAnother) {}
+        script_(ledger, mutant == Mutant::kForgetsBudget, mutant == Mutant::kUsesAnother) {
+    if (mutant == Mutant::kWaitsForEver) policy_.preempt_wait *= 1000;
+  }
 
   // ---- calls; each answers later through `respond`, or never ----
   void ask(Event event, Respond respond);  // whatever the scheduler decides by itself
@@ -127,6 +137,8 @@ class ServerProcess final : public Process {
   void forget_lost(const std::vector<Mutation>& mutations);
   void unfence(std::string& session, StageId stage, std::int64_t& attempt);
   Snapshot load();
+  void forget_places(Snapshot& snapshot) const;
+  void charge_victims(Decision& decision) const;
   // ---- server_searches.cc ----
   void note_moved(const std::vector<Mutation>& mutations);
   void conduct_soon(Microseconds most);
@@ -140,6 +152,7 @@ class ServerProcess final : public Process {
 
   Ledger& ledger_;
   SchedulerPolicy policy_;
+  Microseconds preempt_wait_;  // as it is meant to be
   Mutant mutant_;
   std::unique_ptr<Scheduler> scheduler_;
   std::map<ReplyToken, Respond> callers_;

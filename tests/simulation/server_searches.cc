@@ -164,9 +164,10 @@ SearchDecided ServerProcess::tampered(SearchDecided event) const {
   for (auto& [identity, draft] : event.stages) {
     if (draft.row.state != StageState::kParked || !draft.resume) continue;
     if (mutant_ == Mutant::kForgetsCheckpoint) draft.resume.reset();
-    const bool to_the_end = std::ranges::any_of(event.links, [&](const ExperimentSubmitted::Link& link) {
-      return link.identity == identity && link.until_step == kToTheEnd;
-    });
+    const bool to_the_end =
+        std::ranges::any_of(event.links, [&identity = identity](const ExperimentSubmitted::Link& link) {
+          return link.identity == identity && link.until_step == kToTheEnd;
+        });
     if (mutant_ == Mutant::kStaysParked && !to_the_end) draft.resume->step = kTrainingSteps;
   }
   return event;

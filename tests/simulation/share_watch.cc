@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/base/json.h"
+#include "core/experiment/labels.h"
 #include "tests/simulation/world.h"
 
 namespace locus::simulation {
@@ -12,12 +13,13 @@ namespace {
 
 constexpr std::int64_t kDevice = 1000;
 
+}  // namespace
+
 AccountRow account_of(const std::vector<AccountRow>& accounts, const std::string& name) {
   const auto found = std::ranges::find(accounts, name, &AccountRow::name);
   return found == accounts.end() ? AccountRow{.name = name} : *found;
 }
 
-// Of the active experiments that want the stage, those that ask for labels where `placed`: whose, and how urgent.
 std::set<std::pair<ServiceClass, std::string>> wanted_by(StageId stage, const Snapshot& stored, bool placed) {
   std::set<std::pair<ServiceClass, std::string>> out;
   for (const StageReference& reference : stored.references) {
@@ -28,8 +30,6 @@ std::set<std::pair<ServiceClass, std::string>> wanted_by(StageId stage, const Sn
   }
   return out;
 }
-
-}  // namespace
 
 std::int64_t ShareWatch::holding(const std::string& account) const {
   std::int64_t sum = 0;
@@ -47,6 +47,11 @@ std::int64_t ShareWatch::urgent(const std::string& account) const {
 
 void ShareWatch::enter(const EndAttempt& end) { held_.erase(end.stage_id); }
 
+const ShareWatch::Held* ShareWatch::held(StageId stage) const {
+  const auto found = held_.find(stage);
+  return found == held_.end() ? nullptr : &found->second;
+}
+
 std::int64_t ShareWatch::seen(const std::string& what) const {
   const auto found = seen_.find(what);
   return found == seen_.end() ? 0 : found->second;
@@ -56,9 +61,9 @@ void ShareWatch::check_grant(const GrantAttempt& grant, const Waiting& granted, 
                              const WorkerRow& worker, Store& store) {
   const std::vector<AccountRow> accounts = store.identity().accounts().value();
   if (!accounts.empty() && !granted.alone) check_turn(grant, waiting, accounts, store);
-  // Every worker here has one device, the CPU.
-  const auto slots = static_cast<std::int64_t>(Json::parse(worker.slots_json).size());
-  const std::int64_t weight = kDevice * (granted.alone ? slots : 1);
+  // Every worker here has one device, the CPU, whose slots count as a device each.
+  const std::size_t slots = granted.alone ? Json::parse(worker.slots_json).size() : grant.slots.size();
+  const std::int64_t weight = kDevice * static_cast<std::int64_t>(slots);
   Held& held = held_[grant.stage_id];
   held = {grant.accounts, 0, grant.service_class};
   if (!grant.accounts.empty()) held.part = weight / static_cast<std::int64_t>(grant.accounts.size());
@@ -88,15 +93,22 @@ void ShareWatch::check_turn(const GrantAttempt& grant, const std::vector<Waiting
     return holding(a) * account_of(accounts, b).weight < holding(b) * account_of(accounts, a).weight;
   };
   if (wanting.empty()) return;  // it was paused since
+  // What has a limit of time may start on slots that are kept for others, which what comes before it may not.
+  const auto limited = [&](const StageReference& reference) {
+    if (reference.stage != grant.stage_id) return false;
+    return std::ranges::find(stored.experiments, reference.experiment, &ExperimentRow::id)->stage_seconds > 0;
+  };
+  if (std::ranges::any_of(stored.references, limited)) return;
   for (const Waiting& other : waiting) {
     if (other.stage == grant.stage_id || !other.fresh || other.alone) continue;
     for (const auto& [service_class, name] : wanted_by(other.stage, stored, false)) {
       const AccountRow row = account_of(accounts, name);
       if (row.devices != kUnbounded || row.urgent_devices != kUnbounded) continue;  // it may be at one of them
-      const bool before = std::ranges::all_of(wanting, [&](const auto& want) {
-        return service_class < want.first ||
-               (service_class == want.first && name != want.second && ratio_less(name, want.second));
-      });
+      const bool before =
+          std::ranges::all_of(wanting, [&, &service_class = service_class, &name = name](const auto& want) {
+            return service_class < want.first ||
+                   (service_class == want.first && name != want.second && ratio_less(name, want.second));
+          });
       ++seen_["turns compared"];
       if (before) {
         throw Violation(27, "stage " + std::to_string(grant.stage_id) + " was granted before stage " +
@@ -118,7 +130,8 @@ void ShareWatch::check_labels(const GrantAttempt& grant, Store& store) {
   for (const StageReference& reference : stored.references) {
     if (reference.stage != grant.stage_id) continue;
     const auto row = std::ranges::find(stored.experiments, reference.experiment, &ExperimentRow::id);
-    (row->placement.empty() ? free : asked) = true;
+    const PlacementPtr rules = stored_placement(row->placement);
+    (rules && !rules->require.empty() ? asked : free) = true;
   }
   if (!asked || free) return;
   ++seen_["grants where a label was asked for"];
@@ -138,8 +151,8 @@ void ShareWatch::check_reason(const std::string& reason, Store& store) const {
   const std::string said = reason.substr(end + between.size());
   const std::int64_t bound = said.find("(urgent_devices)") < said.find("(devices)") ? row.urgent_devices : row.devices;
   const bool names_it = said.starts_with(std::to_string(bound) + " ");
-  // Work that runs alone takes two slots at most.
-  if (bound == kUnbounded || !names_it || holding(name) + 2 * kDevice <= bound * kDevice)
+  // Nothing takes more than four slots.
+  if (bound == kUnbounded || !names_it || holding(name) + 4 * kDevice <= bound * kDevice)
     throw Violation(28,
                     "it is said that " + reason + ", and it holds " + std::to_string(holding(name)) + " thousandths");
 }

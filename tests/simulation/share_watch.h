@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -10,8 +11,20 @@
 
 namespace locus::simulation {
 
+AccountRow account_of(const std::vector<AccountRow>& accounts, const std::string& name);  // defaults where it has none
+// Of the active experiments that want the stage, those that ask for labels or several devices where `placed`: whose, and
+// how urgent.
+std::set<std::pair<ServiceClass, std::string>> wanted_by(StageId stage, const Snapshot& stored, bool placed);
+
 class ShareWatch {
  public:
+  // What a running stage takes: of each of these accounts so many thousandths of devices.
+  struct Held {
+    std::vector<std::string> accounts;
+    std::int64_t part = 0;
+    ServiceClass service_class = ServiceClass::kNormal;
+  };
+
   // A stage that could have been granted instead.
   struct Waiting {
     StageId stage = 0;
@@ -29,14 +42,10 @@ class ShareWatch {
   // 28: where the scheduler says that an account's bound keeps a stage waiting, it does.
   void check_reason(const std::string& reason, Store& store) const;
   std::int64_t holding(const std::string& account) const;  // thousandths of devices
+  const Held* held(StageId stage) const;                   // null: it does not run
   std::int64_t seen(const std::string& what) const;
 
  private:
-  struct Held {
-    std::vector<std::string> accounts;
-    std::int64_t part = 0;
-    ServiceClass service_class = ServiceClass::kNormal;
-  };
   std::int64_t urgent(const std::string& account) const;
   void check_bounds(const GrantAttempt& grant, const std::vector<AccountRow>& accounts);
   void check_turn(const GrantAttempt& grant, const std::vector<Waiting>& waiting,

@@ -45,7 +45,14 @@ const std::map<std::string, Mutant, std::less<>> kMutants = {
     {"forgets-bounds", Mutant::kForgetsBounds},
     {"forgets-owners", Mutant::kForgetsOwners},
     {"believes-labels", Mutant::kBelievesLabels},
-    {"misnames-bound", Mutant::kMisnamesBound}};
+    {"misnames-bound", Mutant::kMisnamesBound},
+    {"offers-twice", Mutant::kOffersTwice},
+    {"forgets-devices", Mutant::kForgetsDevices},
+    {"charges-victims", Mutant::kChargesVictims},
+    {"forgets-saved", Mutant::kForgetsSaved},
+    {"forgets-classes", Mutant::kForgetsClasses},
+    {"waits-for-ever", Mutant::kWaitsForEver},
+    {"misnames-stopping", Mutant::kMisnamesStopping}};
 
 std::string replay_line(std::uint64_t seed, std::string_view mutant = "none") {
   std::string line = binary + " --seed=" + std::to_string(seed) + " --trace";
@@ -87,6 +94,11 @@ TEST_P(Histories, HoldEveryInvariantAfterEveryStep) {
                            "grants within a bound",
                            "turns compared",
                            "grants where a label was asked for",
+                           "grants of several devices",
+                           "attempts asked to stop for others",
+                           "attempts stopped for others",
+                           "attempts ended for others",
+                           "attempts after one that was stopped for others",
                            "refused WORKER_NOT_FOUND",
                            "refused WORKER_NAME_TAKEN",
                            "refused STALE_ATTEMPT",
@@ -131,7 +143,14 @@ TEST_P(PlantedDefect, IsFoundWithin2000Histories) {
                                                       {"forgets-bounds", {26}},
                                                       {"forgets-owners", {27}},
                                                       {"believes-labels", {29}},
-                                                      {"misnames-bound", {28}}};
+                                                      {"misnames-bound", {28}},
+                                                      {"offers-twice", {30}},
+                                                      {"forgets-devices", {30}},
+                                                      {"charges-victims", {31}},
+                                                      {"forgets-saved", {31}},
+                                                      {"forgets-classes", {32}},
+                                                      {"waits-for-ever", {33}},
+                                                      {"misnames-stopping", {34}}};
   EXPECT_TRUE(meant.at(GetParam()).contains(found.outcome.invariant)) << "found, but by accident";
 }
 
@@ -143,7 +162,8 @@ INSTANTIATE_TEST_SUITE_P(Each, PlantedDefect,
                                            "forgets-checkpoint", "loses-parked", "forgets-budget", "proposes-twice",
                                            "forgets-searches", "ends-early", "overlooks-failures", "goes-on-astray",
                                            "uses-another", "forgets-bounds", "forgets-owners", "believes-labels",
-                                           "misnames-bound"),
+                                           "misnames-bound", "offers-twice", "forgets-devices", "charges-victims",
+                                           "forgets-saved", "forgets-classes", "waits-for-ever", "misnames-stopping"),
                          [](const auto& test) {
                            std::string name = test.param;
                            for (char& c : name) c = c == '-' ? '_' : c;

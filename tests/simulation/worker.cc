@@ -127,6 +127,7 @@ void WorkerProcess::register_here() {
   }
   event.slots_json = announced.dump();
   event.labels = traits_.labels;
+  event.gangs = true;
   event.revisions = traits_.revisions;
   event.instance = traits_.instance;
   event.take_over = traits_.take_over;
@@ -174,9 +175,9 @@ void WorkerProcess::beat() {
 std::vector<int> WorkerProcess::free_slots() const {
   std::vector<int> free;
   for (int slot = 0; slot < traits_.slots; ++slot) {
-    if (std::none_of(trainers_.begin(), trainers_.end(), [&](const auto& t) { return t.second.slot == slot; })) {
-      free.push_back(slot);
-    }
+    const bool taken = std::any_of(trainers_.begin(), trainers_.end(),
+                                   [&](const auto& t) { return std::ranges::count(t.second.grant.slots, slot) > 0; });
+    if (!taken || mutant_ == Mutant::kOffersTwice) free.push_back(slot);
   }
   return free;
 }
@@ -211,6 +212,10 @@ void WorkerProcess::take(const Grant& grant, Microseconds sent) {
   // One that runs alone begins beside nothing at all; nothing begins beside one, unless its figures are lost
   // anyway.
   for (const auto& [other, trainer] : trainers_) {
+    for (const int slot : grant.slots) {
+      if (std::ranges::count(trainer.grant.slots, slot) > 0)
+        throw Violation(30, name() + " has slot " + std::to_string(slot) + " for two attempts");
+    }
     if (trainer.phase == Phase::kFinished) continue;
     const AttemptRecord* attempt = ledger_.attempt(other.first, other.second);
     const bool counts = attempt != nullptr && attempt->state == AttemptState::kRunning;
@@ -218,7 +223,6 @@ void WorkerProcess::take(const Grant& grant, Microseconds sent) {
       throw Violation(11, name() + " runs " + grant.kind + " beside " + trainer.grant.kind);
   }
   Trainer trainer{.grant = grant,
-                  .slot = grant.slots.front(),
                   .life = next_life_++,
                   .step = grant.resume_step,
                   .checkpoints = {},
@@ -245,7 +249,7 @@ void WorkerProcess::train(Key key, std::int64_t life) {
     auto found = trainers_.find(key);
     if (found == trainers_.end() || found->second.life != life) return;
     Trainer& trainer = found->second;
-    if (trainer.phase == Phase::kStopping) {
+    if (trainer.phase == Phase::kStopping && !traits_.deaf) {
       trainer.checkpoints.push_back(trainer.step);
       return finish(trainer, AttemptState::kStopped);
     }

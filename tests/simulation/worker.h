@@ -24,6 +24,7 @@ struct WorkerTraits {
   bool holds_data = true;  // the dataset "d", at the start
   bool bad_data = false;   // which turns out to be damaged when it is read
   WorkerLabels labels = {};
+  bool deaf = false;  // its trainers do not stop when they are asked to
 };
 
 // What happens to a stage of a cell whoever runs it: "diverges" stops with NaN, "poison" takes the daemon
@@ -50,12 +51,16 @@ class WorkerProcess final : public Process {
   std::int64_t freed() const { return freed_; }  // attempts that were fenced and may commit again
   std::size_t outbox_points() const;
   const WorkerTraits& traits() const { return traits_; }
+  // What its owner makes of it before it boots.
+  void set_up(int slots, bool deaf) {
+    traits_.slots = slots;
+    traits_.deaf = deaf;
+  }
 
  private:
   enum class Phase { kTraining, kStopping, kTimeUp, kFinished };
   struct Trainer {
     Grant grant;
-    int slot = 0;
     std::int64_t life = 0;  // which trainer process: a timer of a former one does nothing
     Phase phase = Phase::kTraining;
     std::int64_t step = 0;

@@ -59,10 +59,14 @@ TEST_P(AccountContract, KeepsWhatWasUsedByDayForThirtyDays) {
 
 TEST_P(AccountContract, ChangesWhereAnExperimentRunsAndNothingElse) {
   make_world();
-  ExperimentRow row = get(store().experiment(1));
-  must({SetExperimentPlacement{1, R"({"alike":["zone"],"settled":{"zone":"a"}})"}});
-  row.placement = R"({"alike":["zone"],"settled":{"zone":"a"}})";
-  EXPECT_EQ(get(store().experiment(1)), row);
+  const ExperimentRow before = get(store().experiment(1));
+  const std::string settled = R"({"alike":["zone"],"settled":{"zone":"a"}})";
+  must({SetExperimentPlacement{1, settled}});
+  const ExperimentRow after = get(store().experiment(1));
+  EXPECT_EQ(after.placement, settled);
+  EXPECT_EQ(after.revision, before.revision);
+  EXPECT_EQ(after.spec_json, before.spec_json);
+  EXPECT_EQ(after.state, before.state);
   expect_refused({SetExperimentPlacement{99, ""}}, StatusCode::kNotFound, "EXPERIMENT_NOT_FOUND");
 }
 

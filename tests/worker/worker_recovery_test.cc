@@ -84,6 +84,20 @@ TEST_F(WorkerRecovery, CancelsWithoutAReportAndKeepsTheTrainer) {
   EXPECT_FALSE(stage(id).attempts.at(1).outcome);
 }
 
+TEST_F(WorkerRecovery, KillsATrainerThatDoesNotHeedItsCancellation) {
+  Daemon daemon(server_.address(), work(), {"kill_wait=200"});
+  const auto id = store_.add_stage({{"steps", 30}, {"at", {{"20", {{"do", "hang-hard"}}}}}});
+  ASSERT_TRUE(store_.wait([&] { return store_.stages.at(id).attempts[1].points.size() == 19; })) << daemon.log();
+  {
+    std::lock_guard lock(store_.mutex);
+    store_.stages.at(id).wish = v1::WISH_CANCEL;
+  }
+  ASSERT_TRUE(daemon.wait_log("attempt 1/1 is discarded")) << daemon.log();
+  const auto next = store_.add_stage({{"steps", 2}});
+  ASSERT_TRUE(store_.wait_state(next, "succeeded")) << daemon.log();
+  EXPECT_FALSE(stage(id).attempts.at(1).outcome);
+}
+
 TEST_F(WorkerRecovery, DrainsOnSigtermAndGoesOnLater) {
   auto daemon = std::make_unique<Daemon>(server_.address(), work());
   const auto id = store_.add_stage({{"steps", 30}, {"at", {{"20", {{"do", "await-wish"}, {"attempt", 1}}}}}});

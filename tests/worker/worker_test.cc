@@ -321,7 +321,7 @@ TEST_F(WorkerTest, OnceGivesUpWithoutAServer) {
 TEST_F(WorkerTest, RefusalOfItsProtocolIsReadable) {
   Daemon daemon(server_.address(), work(), {"protocol=99"});
   EXPECT_EQ(daemon.wait(), 1);
-  EXPECT_THAT(daemon.log(), HasSubstr("the worker speaks protocol 99, this server 2: update the worker"));
+  EXPECT_THAT(daemon.log(), HasSubstr("the worker speaks protocol 99, this server 3: update the worker"));
 }
 
 TEST_F(WorkerTest, RefusesAWorkFolderInUse) {

@@ -239,7 +239,7 @@ def test_reads_catalog_server_and_workers(client: locus.Client) -> None:
     with pytest.raises(locus.NotFound, match="did you mean 'violin'"):
         catalog.prior("violn")
     server = client.server()
-    assert (server.protocol_version, server.state, server.grpc_address) == (2, "ok", client.address)
+    assert (server.protocol_version, server.state, server.grpc_address) == (3, "ok", client.address)
     worker = client.workers()[0]
     assert (worker.name, [slot.device for slot in worker.slots]) == ("pytest", ["cpu", "cpu"])
     assert worker.seen_time is not None and worker.seen_time.tzinfo is not None

@@ -62,7 +62,7 @@ def test_a_table_is_imported_under_the_names_said_and_removed_by_the_beginning_o
         assert (found.source, found.format, list(found.series[0].value)) == ("a peer", "csv", [50, 60])
         assert found.to_pandas()["step"].tolist() == [1, 2]
         assert "a peer" in run_locus("import", *where)
-        run_locus("import", *where, "--remove", found.digest[:8])
+        run_locus("import", *where, "--drop", found.digest[:8])
         assert experiment.foreign() == []
 
 

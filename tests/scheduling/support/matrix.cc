@@ -128,9 +128,9 @@ ExperimentSubmitted submission(const Matrix& matrix, Store& store) {
         if (row.ordinal == trial->second) row.retired = false;
       }
       if (matrix.searched) continue;
-      const auto add = [&](const std::string& kind, const std::string& identity) {
+      const auto add = [&, ordinal = trial->second](const std::string& kind, const std::string& identity) {
         event.stages[identity] = stage_draft(kind, cell, seed, matrix.dataset);
-        event.links.push_back({trial->second, kind, identity});
+        event.links.push_back({ordinal, kind, identity});
       };
       if (matrix.train) add("train", train_identity(cell, seed));
       if (matrix.train && matrix.evaluate) add("evaluate", evaluate_identity(cell, seed));
