@@ -120,10 +120,11 @@ drill: ## add a prior, one of every other kind of the engine, and a remote call 
 	@tests/engine/drill/adding_every_kind . $(BUILD) build/drill
 	@tests/server/drill/adding_a_call . $(BUILD) build/drill
 
-own: ## compile examples/own-prior outside of the tree against the installed headers, test it, train it, and look at what stays; minutes
+own: ## compile examples/own-prior and examples/own-parts outside of the tree against the installed headers, test and train them, and look at what stays; minutes
 	@tools/setup test
 	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build locus locus-trainer engine_priors_contract_test
 	@tests/own/own_prior . $(BUILD)
+	@tests/own/own_parts . $(BUILD)
 
 lint: ## clang-tidy over everything but the engine and the tests; minutes
 	@tools/setup test

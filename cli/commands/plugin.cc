@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 struct PluginChoice {
   ServerChoice server;  // asked by `forget` alone
-  std::string action, file, filter;
+  std::string action, file, filter, data_root;
 };
 
 absl::Status no_contract(const std::string& looked_at) {
@@ -84,8 +84,9 @@ absl::StatusOr<int> test_plugin(const PluginChoice& choice) {
                       "cannot make a folder for the report in " + fs::temp_directory_path().string());
   }
   const fs::path report = fs::path(folder) / "report.json";
-  std::vector<std::string> words = {program, "--plugin", choice.file, "--gtest_brief=1",
-                                    "--gtest_output=json:" + report.string()};
+  std::vector<std::string> words = {program, "--plugin", choice.file};
+  if (!choice.data_root.empty()) words.insert(words.end(), {"--data-root", choice.data_root});
+  words.insert(words.end(), {"--gtest_brief=1", "--gtest_output=json:" + report.string()});
   if (!choice.filter.empty()) words.push_back("--gtest_filter=" + choice.filter);
   const int status = run_suite(std::move(words), choice.server.json);
   std::ifstream in(report);
@@ -159,9 +160,11 @@ void add_plugin(Program& app) {
        kLocusGroup,
        "Test a plugin of your own, and show what it brings",
        "A plugin is a shared object that brings priors, backbones, datasets, tasks or recipes "
-       "to the engine (docs/own.md); `locus worker --plugin` runs it. `test` runs the contract that every prior of "
-       "Locus keeps on those of the plugin: shapes, gradients, other grids and prefix lengths, execution paths, "
-       "every pair with another prior, and what its catalog entry says. `show` lists what it brings, with the digest "
+       "to the engine (docs/own.md); `locus worker --plugin` runs it. `test` runs the contract that those of Locus "
+       "keep "
+       "on the plugin's: of priors shapes, gradients, other grids and prefix lengths, execution paths, every pair "
+       "with another prior, and what the catalog entry says; of the others what they promise, and a small training "
+       "that goes on from a checkpoint to the bit. `show` lists what it brings, with the digest "
        "that becomes part of the identities that use it. Neither needs a server. `forget` takes an extension, which a "
        "server learned from a worker, out of its catalog, unless a connected worker has it or unfinished work needs "
        "it.",
@@ -179,6 +182,8 @@ void add_plugin(Program& app) {
       ->required();
   command.add_option("--filter", choice->filter, "Of `test`: tests whose names match, as GoogleTest filters them")
       ->type_name("PATTERN");
+  command.add_option("--data-root", choice->data_root, "Of `test`: where the plugin's datasets lie")
+      ->type_name("FOLDER");
   add_server_options(command, choice->server);
   command.body = [choice] { return run(*choice); };
 }

@@ -2,6 +2,7 @@
 #include "tests/engine/support/models.h"
 
 #include <algorithm>
+#include <optional>
 #include <ostream>
 
 #include "tests/engine/support/names.h"
@@ -9,8 +10,8 @@
 namespace locus::engine::test {
 namespace {
 
-std::vector<std::string>& only_these() {
-  static std::vector<std::string> ids;
+std::optional<std::vector<std::string>>& only_these() {
+  static std::optional<std::vector<std::string>> ids;
   return ids;
 }
 
@@ -110,12 +111,12 @@ ModelShape fitting(const PriorSetting& setting, ModelShape shape) {
 std::vector<PriorItem> tested_priors() {
   std::vector<PriorItem> out;
   for (const PriorItem& item : prior_items()) {
-    if (tests_everything() || std::ranges::find(only_these(), item.id()) != only_these().end()) out.push_back(item);
+    if (tests_everything() || std::ranges::find(*only_these(), item.id()) != only_these()->end()) out.push_back(item);
   }
   return out;
 }
 
-bool tests_everything() { return only_these().empty(); }
+bool tests_everything() { return !only_these().has_value(); }
 
 void test_only(std::vector<std::string> ids) { only_these() = std::move(ids); }
 

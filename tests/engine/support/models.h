@@ -24,7 +24,7 @@ std::vector<PriorSetting> all_settings();  // of the priors under test
 // The priors under test: those of the engine, or where a program was told to (test_only), these alone.
 std::vector<PriorItem> tested_priors();
 bool tests_everything();
-void test_only(std::vector<std::string> ids);  // before any test; empty: every prior
+void test_only(std::vector<std::string> ids);  // before any test; unless it is called, every prior
 // `count` draws of all choices, booleans and lists at once.
 std::vector<PriorSetting> mixed_settings(const PriorItem& item, int count);
 
