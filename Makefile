@@ -9,7 +9,7 @@ CYCLES ?= 200
 SEED ?= 1
 SECONDS ?= 60
 .DEFAULT_GOAL := help
-.PHONY: help demo gpu artifacts kernels priors vtab dense test processors papers hosts search bench peers chaos exposed fuzz guesses sanitize threads drill own \
+.PHONY: help demo gpu artifacts kernels priors vtab dense test processors papers hosts search bench peers chaos exposed fuzz guesses sanitize threads drill own own-training \
   lint build python interchange wheel wheel-check deb deb-check docs web sbom offline slurm kubernetes image setup clean
 
 help: ## say what there is
@@ -125,6 +125,12 @@ own: ## compile examples/own-prior and examples/own-parts outside of the tree ag
 	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build locus locus-trainer engine_priors_contract_test
 	@tests/own/own_prior . $(BUILD)
 	@tests/own/own_parts . $(BUILD)
+
+own-training: ## train examples/own-training with PYTHON=..., a Python that has torch, killed and resumed to the same curves, and compare it; minutes
+	@tools/setup test
+	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build locus locus-trainer
+	@tools/python wheel
+	@tests/own/own_training . $(BUILD) $(or $(PYTHON),$(error PYTHON=FILE names a Python that has torch, such as build/bench/venv/bin/python after make peers))
 
 lint: ## clang-tidy over everything but the engine and the tests; minutes
 	@tools/setup test

@@ -103,5 +103,16 @@ TEST(TrainerIsolation, AGpusTrainerReachesItsDriverAsWell) {
                   {"LD_LIBRARY_PATH=/usr/local/nvidia/lib64", "HOME=/work/scratch/0", "TMPDIR=/work/scratch/0"}));
 }
 
+TEST(WorkerIsolation, LeavesATrainingInPythonThePackagesThatItWasAskedWith) {
+  const WorkerOptions options;
+  const std::vector<std::string> ours = {"PYTHONPATH=/opt/mine", "HOME=/home/someone", "PYTHONSTARTUP=/home/someone/x"};
+  const auto given = trainer_environment(ours, options, "/work/scratch/0");
+  EXPECT_THAT(given, testing::IsSupersetOf({"PYTHONPATH=/opt/mine", "PYTHONUSERBASE=/home/someone/.local"}));
+  EXPECT_THAT(given, Not(testing::Contains(testing::StartsWith("PYTHONSTARTUP"))));
+  const auto elsewhere =
+      trainer_environment({"PYTHONUSERBASE=/opt/base", "HOME=/home/someone"}, options, "/work/scratch/0");
+  EXPECT_THAT(elsewhere, testing::Contains("PYTHONUSERBASE=/opt/base"));
+}
+
 }  // namespace
 }  // namespace locus

@@ -53,6 +53,19 @@ IsolationRules trainer_rules(const WorkerOptions& options, const Json& devices, 
   return rules;
 }
 
+// Where a training in Python finds the packages that it had when it was asked what it is (docs/own.md): those of
+// PYTHONPATH and its user's own, which Python looks for below HOME.
+static void keep_python_packages(const std::vector<std::string>& base, std::vector<std::string>& out) {
+  for (const std::string& line : base) {
+    if (line.starts_with("HOME=")) set_variable(out, "PYTHONUSERBASE", line.substr(5) + "/.local");
+  }
+  for (const std::string& line : base) {
+    for (const std::string name : {"PYTHONPATH", "PYTHONUSERBASE"}) {
+      if (line.starts_with(name + "=")) set_variable(out, name, line.substr(name.size() + 1));
+    }
+  }
+}
+
 std::vector<std::string> trainer_environment(const std::vector<std::string>& base, const WorkerOptions& options,
                                              const fs::path& scratch) {
   auto out = program_environment(base);
@@ -61,6 +74,7 @@ std::vector<std::string> trainer_environment(const std::vector<std::string>& bas
       if (line.starts_with("LD_LIBRARY_PATH=")) out.push_back(line);
     }
   }
+  keep_python_packages(base, out);
   set_variable(out, "HOME", scratch.string());
   set_variable(out, "TMPDIR", scratch.string());
   return out;

@@ -1,3 +1,4 @@
+// Made images, the smallest trainings of parts, and what such a training keeps when it goes on from a checkpoint.
 #include "tests/engine/parts/contract.h"
 
 #include <gmock/gmock.h>
