@@ -99,7 +99,8 @@ TEST_P(PartsDataset, ShowsEveryClassAndNoSampleOfOneSplitInAnother) {
   std::set<std::string> seen;
   std::set<std::int64_t> classes;
   for (const char* name : {"train", "validation", "test"}) {
-    const Batch* all = dataset->split(name)->resident();
+    const auto source = dataset->split(name);
+    const Batch* all = source->resident();
     if (all == nullptr || !all->contains(kLabel)) GTEST_SKIP() << "its samples are read one by one";
     const Tensor images = all->at(kImage).contiguous();
     std::set<std::string> own;
