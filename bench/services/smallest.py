@@ -91,6 +91,17 @@ def specification(trials):
             "replicates": {"seed": list(range(trials))}, "metric": {"name": "top1", "reports": "validation"}}  # fmt: skip
 
 
+def first_steps(export):
+    """Milliseconds from the grant of each training to the point of its first step, of an experiment's lines."""
+    granted, stepped = {}, {}
+    for line in map(json.loads, export.splitlines()):
+        if line["type"] == "attempt":
+            granted[line["stage"]] = line["started_us"]
+        elif line["type"] == "points" and line["metric"] == "loss" and line["split"] == "train":
+            stepped[line["stage"]] = line["time_us"][0]
+    return sorted((stepped[stage] - granted[stage]) / 1e3 for stage in stepped)
+
+
 def wait_for(condition, what, seconds=60):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -133,8 +144,9 @@ def main():
             start = time.perf_counter()
             ask("submit", "--watch", str(home / f"{name}.json"))
             seconds = time.perf_counter() - start
-        print(json.dumps({"case": "smallest trainings", "slots": given.slots, "trials": given.trials,
-                          "seconds": seconds, "per_second": given.trials / seconds}))  # fmt: skip
+        first = first_steps(ask("export", "smallest"))
+        print(json.dumps({"case": "smallest trainings", "slots": given.slots, "trials": given.trials, "seconds": seconds,
+                          "per_second": given.trials / seconds, "first_step_ms": first[len(first) // 2]}))  # fmt: skip
     finally:
         for process in reversed(started):
             process.send_signal(signal.SIGTERM)
