@@ -175,7 +175,7 @@ offline: ## build and test with the network cut off, in a folder of its own: wha
 	@tools/setup test
 	@tools/offline build/offline
 
-slurm: ## start a Slurm of Debian's on this machine and run an experiment on workers that its provisioner starts, with jobs cancelled, pre-empted and daemons killed; needs root, some ten minutes
+slurm: ## start a Slurm of Debian's with two nodes on this machine and run an experiment on workers that its provisioner starts and invites, with jobs cancelled, requeued and pre-empted, daemons killed and a node lost; needs root, some ten minutes
 	@tools/setup slurm
 	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build locus locus-trainer
 	@BUILD=$(BUILD) tools/slurm

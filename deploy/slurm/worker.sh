@@ -17,12 +17,18 @@ if [ -z "${SLURM_JOB_END_TIME:-}" ]; then
     export SLURM_JOB_END_TIME
 fi
 work=${LOCUS_WORK:-${TMPDIR:-/tmp}}/locus-$SLURM_JOB_ID
-# With an invitation the name is that of its certificate.
-if [ -n "${LOCUS_ENROLL:-}" ]; then name=$LOCUS_WORKER_NAME; else name=$LOCUS_POOL-$SLURM_JOB_ID; fi
+if [ -z "${LOCUS_ENROLL:-}" ]; then
+  set -- --server "$LOCUS_SERVER" --name "$LOCUS_POOL-$SLURM_JOB_ID"
+elif [ -e "$work/tls/enrollment.json" ]; then
+  # Requeued on the same node: an invitation is good once, and what it brought is still here.
+  unset LOCUS_ENROLL LOCUS_SERVER
+else
+  # With an invitation the name is that of its certificate.
+  set -- --server "$LOCUS_SERVER" --name "$LOCUS_WORKER_NAME"
+fi
 # As a step: on pre-emption that is sent SIGTERM at once, the batch shell only when the grace time is over.
 # LOCUS_WORKER_OPTIONS is a list of words.
-srun --ntasks=1 locus worker --server "$LOCUS_SERVER" --name "$name" --work "$work" \
-  --exit-when-idle "${LOCUS_IDLE:-15m}" ${LOCUS_WORKER_OPTIONS:-}
+srun --ntasks=1 locus worker "$@" --work "$work" --exit-when-idle "${LOCUS_IDLE:-15m}" ${LOCUS_WORKER_OPTIONS:-}
 status=$?
 # What it could not deliver stays in attempts/ for a worker that takes the folder up.
 if rmdir "$work/attempts" 2>/dev/null; then rm -rf "$work"; fi
