@@ -183,10 +183,10 @@ slurm: ## start a Slurm of Debian's with two nodes on this machine and run an ex
 kubernetes: ## hold the manifests of deploy/kubernetes to the schemas of Kubernetes; a minute, asks no cluster
 	@tools/kubernetes
 
-image: ## container images of server and worker into build/image, each twice with the same digest, and the demo's first trial in the worker's; needs root, minutes
+image: ## container images of server, worker and provisioner into build/image, each twice with the same digest, and the demo's first trial in the worker's; needs root, minutes (ARGS=--cuda: the worker for GPUs, too, after make gpu; --anew: from bases made twice)
 	@tools/setup image
-	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build all
-	@BUILD=$(BUILD) tools/image
+	@$(MAKE) --no-print-directory build
+	@BUILD=$(BUILD) tools/image $(ARGS)
 
 setup: ## install what is missing, nothing else
 	@tools/setup test

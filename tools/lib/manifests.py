@@ -1,7 +1,8 @@
-"""What tools/kubernetes does: manifests.py FOLDER holds every manifest of FOLDER, and the Job inside the provisioner's
-settings, to the schemas of the newest Kubernetes that kubernetes-validate knows, then copies with a mistake each, which
-must be refused."""
+"""What tools/kubernetes does: manifests.py FOLDER IMAGE ... holds every manifest of FOLDER, and the Job inside the
+provisioner's settings, to the schemas of the newest Kubernetes that kubernetes-validate knows, and to naming nothing
+that none of them makes and no image but these; then copies with a mistake each, which must be refused."""
 import copy
+import re
 import sys
 from pathlib import Path
 
@@ -28,6 +29,42 @@ def wrong_with(manifest):
     except kubernetes_validate.ValidationError as error:
         return f"{'.'.join(map(str, error.path))}: {error.message}"
     return ""
+
+
+def named_by(value, field=""):
+    """What else a manifest needs, as (kind, name)."""
+    if isinstance(value, list):
+        for inner in value:
+            yield from named_by(inner, field)
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            if key == "claimName":
+                yield "PersistentVolumeClaim", inner
+            elif key == "serviceAccountName":
+                yield "ServiceAccount", inner
+            elif key == "image":
+                yield "image", re.sub(r"^.*/|[:@].*$", "", inner)
+            elif key == "name" and field in ("configMap", "roleRef"):
+                yield {"configMap": "ConfigMap", "roleRef": "Role"}[field], inner
+            else:
+                yield from named_by(inner, key)
+
+
+def lacking(manifests, images):
+    """What one of the manifests names and neither another nor an image is."""
+    made = {(manifest["kind"], manifest["metadata"].get("name")) for _, manifest in manifests}
+    made |= {("image", name) for name in images}
+    return [f"{name} names the {kind} {what}, which is not made" for name, manifest in manifests
+            for kind, what in named_by(manifest) if (kind, what) not in made]
+
+
+def each_is_missed(manifests, images):
+    """Without anything that is named, lacking() must say so; the names it did not."""
+    needed = {pair for _, manifest in manifests for pair in named_by(manifest)}
+    for kind, what in sorted(needed):
+        rest = [one for one in manifests if (one[1]["kind"], one[1]["metadata"].get("name")) != (kind, what)]
+        if not lacking(rest, [image for image in images if (kind, what) != ("image", image)]):
+            yield f"{kind} {what}"
 
 
 def mistakes(manifest):
@@ -62,7 +99,11 @@ def mistakes(manifest):
 
 
 def main():
-    found, bad, planted = list(documents(Path(sys.argv[1]))), 0, 0
+    found, images = list(documents(Path(sys.argv[1]))), sys.argv[2:]
+    bad = planted = 0
+    for complaint in lacking(found, images) + [f"nobody missed the {what}" for what in each_is_missed(found, images)]:
+        bad += 1
+        print(f"kubernetes: {complaint}")
     for name, manifest in found:
         if complaint := wrong_with(manifest):
             bad += 1
