@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import socket
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import Process, Service
+from toy import Daemon, curves, script
 
 import locus
 from locus import training
 from locus.training.canonical import canonical
-from locus.training.channel import Channel
 from locus.training.options import declared_options, filled
-
-HERE = Path(__file__).parent
 
 SPECIFICATION: dict[str, Any] = {
     "version": 1,
@@ -99,17 +94,6 @@ def test_names_are_those_of_extensions() -> None:
         training.Engine("Own Training", lock="lock")
 
 
-def script(folder: Path) -> Path:
-    """The toy as a program of this Python, which finds the package."""
-    shutil.copytree(HERE / "own_training", folder)
-    path = folder / "train.py"
-    paths = [one for one in sys.path if one and Path(one).is_dir() and "tests" not in Path(one).parts]
-    text = path.read_text().replace("from __future__ import annotations\n", "")
-    path.write_text(f"#!{sys.executable}\nimport sys\nsys.path[1:1] = {paths!r}\n" + text)
-    path.chmod(0o755)
-    return path
-
-
 def worker_of(service: Service, trainer: Path, folder: Path, name: str = "own") -> Process:
     return Process(
         "worker", "--server", service.address, "--name", name, "--slots", "2", "--work", str(folder / name),
@@ -125,22 +109,6 @@ def test_a_script_says_what_it_has(tmp_path: Path) -> None:
     assert all(item["origin"]["by"] == "training" for item in said["items"])
     devices = json.loads(subprocess.run([program, "devices"], check=True, capture_output=True, text=True).stdout)
     assert devices["cpu"] and os.path.dirname(program) in devices["libraries"]
-
-
-def test_it_refuses_to_be_one_of_several(tmp_path: Path) -> None:
-    ours, theirs = socket.socketpair()
-    with ours, theirs, subprocess.Popen(
-        [script(tmp_path / "own"), "run", "--fd", str(theirs.fileno())], pass_fds=[theirs.fileno()]
-    ):
-        theirs.close()
-        channel = Channel(ours.fileno())
-        assert channel.receive()["type"] == "hello"
-        stage = {"kind": "train", "seed": 1}
-        execution = {"device": "cpu", "work": str(tmp_path / "work"), "gang": {"rank": 0, "world": 2}}
-        channel.send({"type": "start", "attempt": "1/1", "stage": stage, "execution": execution})
-        answer = channel.receive()
-        assert answer["type"] == "failed" and "trains on one device, and is given 2" in answer["reason"]
-        channel.send({"type": "shutdown"})
 
 
 def test_it_is_planned_trained_compared_and_resumed_like_any_other(quiet: Service, tmp_path: Path) -> None:
@@ -181,3 +149,59 @@ def test_it_is_planned_trained_compared_and_resumed_like_any_other(quiet: Servic
             assert experiment.refresh().leaderboard().rows[0].n == 3, "the table is that of what ran"
         finally:
             worker.stop()
+
+
+def test_one_that_diverges_fails_as_such_and_is_not_tried_again(quiet: Service, tmp_path: Path) -> None:
+    worker = worker_of(quiet, script(tmp_path / "own"), tmp_path)
+    diverging = {**SPECIFICATION, "model": {"backbone": "toy-line", "fails": "diverged"}, "replicates": {"seed": [0]}}
+    try:
+        with locus.connect(quiet.address) as client:
+            experiment = client.submit(diverging).wait(timeout=120, progress=False, check=False)
+            assert experiment.state != "completed"
+            stage = experiment.trial(0).stages[0]
+            assert [(one.failure_class, one.reason) for one in stage.attempts] == [("diverged", "the loss is nan")]
+    finally:
+        worker.stop()
+
+
+SEARCH: dict[str, Any] = {
+    **{key: value for key, value in SPECIFICATION.items() if key not in ("matrix", "baseline")},
+    "name": "searched",
+    "prior": "toy-offset",
+    "train": {"recipe": "toy-epochs", "epochs": 4},
+    "replicates": {"seed": [0]},
+    "search": {
+        "seed": 7,
+        "propose": "sobol",
+        "proposals": 4,
+        "space": {"train.lr": {"log": [1e-3, 1e-1]}},
+        "advance": {"rule": "halve", "rungs": [1, 2, 4], "keep": "1/2"},
+    },
+}
+
+
+def test_a_search_halves_it_and_what_goes_on_is_what_ran_through(quiet: Service, tmp_path: Path) -> None:
+    worker = worker_of(quiet, script(tmp_path / "own"), tmp_path)
+    try:
+        with locus.connect(quiet.address) as client:
+            experiment = client.submit(SEARCH).wait(timeout=180, progress=False)
+            units = experiment.search.get().phase.units
+            assert sorted(one.state for one in units) == ["finished", "stopped", "stopped", "stopped"]
+            for one in (one for one in units if one.state == "stopped"):
+                stage = experiment.trial(one.trials[0]).stages[0]
+                steps = (4, 8)[one.rung]
+                assert stage.state == "parked" and stage.attempts[-1].reason.startswith(f"parked at step {steps}")
+                assert stage.checkpoints[-1].step == steps, "it stands at the validation of its rung"
+            winner = next(one for one in units if one.state == "finished").trials[0]
+            stage = experiment.trial(winner).stages[0]
+            assert [one.resume_step for one in stage.attempts] == [0, 4, 8]
+            found = {}
+            for metric, split in (("loss", "train"), ("top1", "validation")):
+                row = next(one for one in experiment.curves(metric, split=split) if one.trial == winner)
+                found[metric] = list(zip(row.step, row.value, strict=True))
+    finally:
+        worker.stop()
+    daemon = Daemon(tmp_path / "straight")
+    daemon.start(tmp_path / "work", stage=stage.config)
+    assert found == curves(daemon.answer())
+    daemon.close()

@@ -18,7 +18,7 @@ from typing import Any, Callable, Mapping, Sequence, TypeVar
 from locus.training.canonical import digest
 from locus.training.channel import Channel, Ended
 from locus.training.options import declared_options, filled
-from locus.training.run import Cancelled, DataError, Diverged, Item, Parked, Run, Stopped
+from locus.training.run import DataError, Diverged, Ending, Item, Run
 
 PROTOCOL = 2
 
@@ -244,12 +244,8 @@ class Engine:
             function(run)
         except Ended:
             raise
-        except Stopped:
-            run.done("stopped")
-        except Cancelled:
-            run.done("cancelled")
-        except Parked:
-            run.done("parked")
+        except Ending as ending:
+            run.done(ending.outcome)
         except Diverged as error:
             run.failed("diverged", str(error) or "the loss is no number")
         except DataError as error:
@@ -261,7 +257,7 @@ class Engine:
             memory = type(error).__name__ == "OutOfMemoryError"
             run.failed("out-of-memory" if memory else "code", f"{type(error).__name__}: {error}")
         else:
-            run.done("succeeded")
+            run.done(run.ending or "succeeded")
 
 
 def build_of(*packages: str) -> str:

@@ -7,7 +7,7 @@ import shutil
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Mapping, Protocol
+from typing import Any, Mapping, NoReturn, Protocol
 
 from locus.training.channel import Channel, plain
 
@@ -15,16 +15,28 @@ _POINTS_MOST = 256  # that wait before they are sent
 _SECONDS_MOST = 1.0
 
 
-class Stopped(Exception):
+class Ending(Exception):
+    """What ends an attempt before it is done: to be let pass."""
+
+    outcome = ""
+
+
+class Stopped(Ending):
     """The worker wants the attempt to end, and its last checkpoint is sent: return at once, or let it pass."""
 
+    outcome = "stopped"
 
-class Cancelled(Exception):
+
+class Cancelled(Ending):
     """Nobody wants what the attempt would give: let it pass."""
 
+    outcome = "cancelled"
 
-class Parked(Exception):
+
+class Parked(Ending):
     """The stop point is reached, and its checkpoint is sent: let it pass."""
+
+    outcome = "parked"
 
 
 class Diverged(Exception):
@@ -79,6 +91,7 @@ class Run:
         self._saved_step = -1
         self._step = self._steps = 0
         self._wish = ""
+        self.ending = ""  # how the attempt ends before it is done, once that is decided
         self._series: dict[tuple[str, str, str], int] = {}
         self._described: list[dict[str, Any]] = []
         self._rows: list[list[Any]] = []
@@ -103,7 +116,7 @@ class Run:
         if self.resume and 0 < self._until <= resumed_step < steps:  # it has been where it is to park
             shutil.copyfile(self.resume, copy := self.work / "parked.file")
             self._send("checkpoint", step=resumed_step, path=str(copy), bytes=copy.stat().st_size, best=False)
-            raise Parked
+            self._end(Parked)
 
     def log(
         self, metric: str, value: float, step: int, *, split: str = "train", epoch: float = 0, images: int = 0
@@ -125,10 +138,10 @@ class Run:
             self._flush()
             self._send("progress", step=step, steps=self._steps, phase=phase)
         if self._wish == "cancel":
-            raise Cancelled
+            self._end(Cancelled)
         if self._wish == "checkpoint-and-stop":
             self._checkpoint(step, save)
-            raise Stopped
+            self._end(Stopped)
         if time.monotonic() - self._saved_at > self._every:
             self._checkpoint(step, save)
 
@@ -138,7 +151,7 @@ class Run:
         self._take_frames()
         if step < self._steps and (self._until < 0 or 0 < self._until <= step):
             self._checkpoint(step, save)
-            raise Parked
+            self._end(Parked)
         self.step(step, save, phase="validate")
 
     def save_now(self, step: int, save: Saver) -> None:
@@ -182,6 +195,10 @@ class Run:
         self._send("failed", **{"class": failure_class, "reason": reason[:2000]})
 
     # ---- within ----
+
+    def _end(self, kind: type[Ending]) -> NoReturn:
+        self.ending = kind.outcome  # a script that does not let it pass has ended all the same
+        raise kind
 
     def _send(self, kind: str, **fields: Any) -> None:
         self._channel.send({"type": kind, "attempt": self._attempt, **fields})
