@@ -35,6 +35,8 @@ def test_a_model_is_written_under_timms_names_with_its_configuration(trained: lo
     arguments = said["model_args"]
     assert said["num_classes"] == 10 and arguments["img_size"] == 28 and arguments["depth"] == 1
     assert arguments["num_heads"] == 2 and arguments["pos_embed"] == "learn"
+    prepared = said["pretrained_cfg"]
+    assert (prepared["mean"], prepared["std"], prepared["crop_pct"]) == ([0.286], [0.353], 1.0)
     assert sorted(path.name for path in model.parent.iterdir()) == ["README.md", "config.json", "model.safetensors"]
 
 
@@ -76,6 +78,29 @@ def test_class_token_registers_and_layer_scale_are_said_to_timm() -> None:
         "blocks.11.norm1.weight": [64],
         "head.weight": [100, 64],
     }
-    said = timm_config(shapes, {"model": {"options": {"heads": 2, "pool": "cls"}}}, None)["model_args"]
+    said = timm_config(shapes, {"model": {"options": {"heads": 2, "pool": "cls"}}}, None, {})["model_args"]
     assert said["class_token"] and said["no_embed_class"] and said["reg_tokens"] == 4 and said["img_size"] == 224
     assert said["depth"] == 12 and said["mlp_ratio"] == 4 and "init_values" in said and said["global_pool"] == "token"
+
+
+@pytest.mark.parametrize(
+    ("options", "facts", "said"),
+    [
+        ({}, {"normalization": {"mean": [0.1], "deviation": [0.2]}}, {"mean": [0.1], "std": [0.2], "crop_pct": 1.0}),
+        ({"normalization": "half", "margin": "none"}, {}, {"mean": [0.5], "std": [0.5], "crop_pct": 1.0}),
+        ({"normalization": "none", "margin": "256/224"}, {}, {"mean": [0.0], "std": [1.0], "crop_pct": 0.875}),
+        ({"size": 384, "margin": "256/224-up-to-224"}, {}, {"mean": [0.485, 0.456, 0.406], "crop_pct": 1.0}),
+        ({"interpolation": "bilinear"}, {}, {"std": [0.229, 0.224, 0.225], "interpolation": "bilinear"}),
+    ],
+)
+def test_how_images_are_prepared_is_said_to_timm(
+    options: dict[str, object], facts: dict[str, object], said: dict[str, object]
+) -> None:
+    shapes = {
+        "patch_embed.proj.weight": [4, 1, 2, 2],
+        "blocks.0.norm1.weight": [4],
+        "blocks.0.mlp.fc1.weight": [16, 4],
+        "pos_embed": [1, 4, 4],
+    }
+    config = {"model": {"options": {"heads": 1}}, "input": {"id": "resized", "options": options}}
+    assert said.items() <= timm_config(shapes, config, None, facts)["pretrained_cfg"].items()

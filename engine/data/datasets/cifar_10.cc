@@ -44,6 +44,7 @@ DatasetItem cifar_10() {
            {"class_names", {"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"}},
            {"splits",
             {{"train", files.sizes.train}, {"validation", files.sizes.validation}, {"test", files.sizes.test}}},
+           {"normalization", {{"mean", files.normalization.mean}, {"deviation", files.normalization.deviation}}},
            {"defaults", {{"model.patch", 4}}},  // eight by eight patches
            {"archive", files.manifest.archive.json()}});
   return {std::move(item),

@@ -99,6 +99,7 @@ DatasetItem cifar_100() {
                                          {"facts", {{"classes", kCoarseClasses}, {"class_names", coarse_names()}}}}})},
               {"splits",
                {{"train", files.sizes.train}, {"validation", files.sizes.validation}, {"test", files.sizes.test}}},
+              {"normalization", {{"mean", files.normalization.mean}, {"deviation", files.normalization.deviation}}},
               {"defaults", {{"model.patch", 4}}},  // eight by eight patches
               {"archive", files.manifest.archive.json()}});
   return {std::move(item), open};

@@ -46,6 +46,7 @@ DatasetItem fashion_mnist() {
             {"T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"}},
            {"splits",
             {{"train", files.sizes.train}, {"validation", files.sizes.validation}, {"test", files.sizes.test}}},
+           {"normalization", {{"mean", files.normalization.mean}, {"deviation", files.normalization.deviation}}},
            {"defaults", {{"model.patch", 7}}},  // four by four patches; 16 would not tile the image
            {"package", files.manifest.package}});
   return {std::move(item),

@@ -21,6 +21,7 @@ from locus.results import Leaderboard, LeaderboardRow
 from locus.trials import StageDetail, TrialDetail
 
 _SLOT = "checkpoint"  # under which a training gives its model
+_IMAGENET = {"mean": [0.485, 0.456, 0.406], "deviation": [0.229, 0.224, 0.225]}
 _LONGEST = 100 << 20  # of the header of a safetensors file
 
 
@@ -35,9 +36,11 @@ def write_model(
 ) -> list[Path]:
     """Writes the model that a trial trained: model.safetensors under timm's names, config.json and README.md, its card.
 
-    `timm.create_model("local-dir:FOLDER")` builds it. The names are written by `locus weights export`, so the programs
-    must be installed here. `drop_priors` leaves out the parameters of priors that timm has no names for; the model then
-    computes something else, and the card says so. `image_size` is asked of a model whose files do not tell it.
+    `timm.create_model("local-dir:FOLDER", pretrained=True)` is that model; without `pretrained` timm builds one of
+    random weights. `timm.data.resolve_model_data_config` says how the training prepared images, where timm can. The
+    names are written by `locus weights export`, so the programs must be installed here. `drop_priors` leaves out the
+    parameters of priors that timm has no names for; the model then computes something else, and the card says so.
+    `image_size` is asked of a model whose files do not tell it.
     FailedPrecondition where the trial has no model yet, or one that timm has no place for.
     """
     trial = experiment.trial(number)
@@ -50,7 +53,8 @@ def write_model(
         experiment.client.download(digest, model)
         _export(program, model, named, drop_priors)
         shapes = tensor_shapes(named)
-        config = timm_config(shapes, stage.config, image_size)
+        facts = experiment.client.catalog().item("dataset", stage.config["dataset"]["id"]).facts
+        config = timm_config(shapes, stage.config, image_size, facts)
         exported = hashlib.sha256(named.read_bytes()).hexdigest()
         os.replace(named, target / "model.safetensors")
     text = card(trial, stage, experiment.leaderboard(), model=digest, file=exported, dropped=drop_priors)
@@ -102,8 +106,30 @@ def tensor_shapes(file: Path) -> dict[str, list[int]]:
     return {name: list(one["shape"]) for name, one in header.items() if name != "__metadata__"}
 
 
-def timm_config(shapes: Mapping[str, list[int]], config: Mapping[str, Any], image_size: int | None) -> dict[str, Any]:
-    """timm's config.json for a plain Vision Transformer: what differs from its base model is in `model_args`."""
+def _preparation(config: Mapping[str, Any], facts: Mapping[str, Any], channels: int) -> dict[str, Any]:
+    """How images become what the model takes, as timm says it; `facts`: of the data set."""
+    options = (config.get("input") or {}).get("options", {})
+    alike = {"half": (0.5, 0.5), "none": (0.0, 1.0)}
+    named = options.get("normalization", "dataset")
+    if named in alike:
+        mean, deviation = ([number] * channels for number in alike[named])
+    else:
+        known = facts.get("normalization", _IMAGENET) if named == "dataset" else _IMAGENET
+        mean, deviation = known["mean"], known["deviation"]
+    out = {"mean": mean, "std": deviation, "crop_pct": 1.0}
+    if "margin" in options:
+        grows = {"none": False, "256/224-up-to-224": options.get("size", 224) <= 224}
+        out["crop_pct"] = 0.875 if grows.get(options["margin"], True) else 1.0
+    if "interpolation" in options:
+        out["interpolation"] = options["interpolation"]
+    return out
+
+
+def timm_config(
+    shapes: Mapping[str, list[int]], config: Mapping[str, Any], image_size: int | None, facts: Mapping[str, Any]
+) -> dict[str, Any]:
+    """timm's config.json for a plain Vision Transformer: what differs from its base model is in `model_args`. `facts` are
+    those of the catalog's data set."""
     dim, channels, patch = shapes["patch_embed.proj.weight"][:3]
     options = config["model"]["options"]
     classes = shapes["head.weight"][0] if "head.weight" in shapes else 0
@@ -147,6 +173,7 @@ def timm_config(shapes: Mapping[str, list[int]], config: Mapping[str, Any], imag
             "num_classes": classes,
             "first_conv": "patch_embed.proj",
             "classifier": "head",
+            **_preparation(config, facts, channels),
         },
     }
 
@@ -190,6 +217,8 @@ def card(
         f"- Training, by the digest of its whole configuration: `{stage.identity}`",
         f"- Model as it was trained, SHA-256: `{model}`",
         f"- `model.safetensors`, the same under timm's names, SHA-256: `{file}`",
+        '- In timm: `timm.create_model("local-dir:FOLDER", pretrained=True)`, `FOLDER` being that of this file; images '
+        "as `timm.data.resolve_model_data_config` says of it.",
     ]
     if dropped:
         lines.append("- **Parameters of the position encoding were left out: it is not the model that was measured.**")
