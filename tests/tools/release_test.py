@@ -31,12 +31,27 @@ class Version(unittest.TestCase):
             for found in re.findall(r"locus_vit(?:_client)?-(\d[\d.]*\d)", path.read_text()):
                 self.assertEqual(found, VERSION, path)
 
-    def test_a_database_of_each_released_schema_is_opened_by_a_test(self):
-        fixtures = (ROOT / "tests/storage/testdata").glob("schema-*.db")
-        kept = {int(path.stem.removeprefix("schema-")) for path in fixtures}
+    def test_each_version_names_its_schema_and_the_newest_that_of_the_newest_migration(self):
+        schemas = re.findall(r"^## \S+ \(schema (\d+)\)$", (ROOT / "CHANGELOG.md").read_text(), re.M)
+        versions = re.findall(r"^## .*", (ROOT / "CHANGELOG.md").read_text(), re.M)
+        self.assertEqual(len(schemas), len(versions), "a heading is ## VERSION (schema N)")
+        newest = max(int(path.name[:4]) for path in (ROOT / "storage/migrations").glob("*.sql"))
+        self.assertEqual(int(schemas[0]), newest, "the schema rose: tools/keep-schema keeps the new one")
+
+    def test_a_database_and_a_table_of_each_released_schema_are_kept_and_opened_by_a_test(self):
+        released = set(map(int, re.findall(r"^## .*\(schema (\d+)\)$", (ROOT / "CHANGELOG.md").read_text(), re.M)))
+        folder = ROOT / "tests/storage/testdata"
+        kept = {int(path.stem.removeprefix("schema-")) for path in folder.glob("schema-*.db")}
+        self.assertLessEqual(released, kept, "tools/keep-schema keeps that of the newest")
+        tables = (ROOT / "tests/server/testdata").glob("schema-*-leaderboard.json")
+        self.assertEqual({int(path.name.split("-")[1]) for path in tables}, kept)
         test = (ROOT / "tests/server/former_database_test.cc").read_text()
         opened = set(map(int, re.search(r"FormerDatabase, ::testing::Values\(([\d, ]+)\)", test).group(1).split(",")))
         self.assertEqual(kept, opened)
+        for schema in kept:
+            with self.subTest(schema=schema):
+                header = (folder / f"schema-{schema}.db").read_bytes()[:100]
+                self.assertEqual(int.from_bytes(header[60:64], "big"), schema)  # where SQLite keeps PRAGMA user_version
 
 
 class Packages(unittest.TestCase):
