@@ -4,6 +4,7 @@ JOBS ?= $(shell nproc)
 KEEP ?=
 SET ?=
 TORCH ?=
+TIMM ?=
 ARGS ?=
 CYCLES ?= 200
 SEED ?= 1
@@ -159,8 +160,10 @@ deb: ## Debian packages of program, server, trainer and worker, into build/deb
 deb-check: deb ## install the packages on a bare Debian, run the services until an experiment is complete, remove them; needs root; minutes
 	@BUILD=$(BUILD) tools/deb-check
 
-interchange: ## exports read back by pandas, TensorBoard and MLflow; minutes, some 900 MB of packages
-	@tools/python interchange
+interchange: ## exports of a real experiment read back by pandas, TensorBoard and MLflow; minutes, some 900 MB of packages (TIMM=PYTHON, one that has torch and timm such as build/bench/venv/bin/python after make peers: trained models read by timm, too)
+	@tools/setup build
+	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build locus locus-trainer
+	@BUILD=$(BUILD) tools/python interchange $(TIMM)
 
 docs: build ## write the generated pages of docs/ and the pictures of engine/pictures anew
 	@BUILD=$(BUILD) tools/docs

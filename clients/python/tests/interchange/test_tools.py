@@ -11,6 +11,7 @@ import pyarrow.parquet
 from exported import LABELS, Saved, lines
 from mlflow import MlflowClient
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tensorboard.plugins.hparams import metadata
 
 from locus.interchange import write_parquet
 from locus.interchange.mlflow import write_mlflow
@@ -46,6 +47,21 @@ def test_tensorboard_reads_steps_times_and_values(tmp_path: Path) -> None:
     assert points[0].value == 1.5 and math.isnan(points[1].value) and abs(points[2].value - 1 / 3) < 1e-7
     assert abs(points[0].wall_time - 1_700_000_001) < 1e-3
     assert abs(scalars(folders[1], "result/test/top1/resolution_42")[0].value - 81.142) < 1e-4
+
+
+def test_hparams_name_settings_and_the_results_that_stand_beside_them(tmp_path: Path) -> None:
+    folder = write_tensorboard(Saved(lines()), tmp_path)[2] / "settings"
+    reader = EventAccumulator(str(folder))
+    reader.Reload()
+
+    def said(tag: str) -> bytes:
+        return bytes(reader.summary_metadata[tag].plugin_data.content)
+
+    chosen = metadata.parse_session_start_info_plugin_data(said(metadata.SESSION_START_INFO_TAG)).hparams
+    assert chosen["label"].string_value == LABELS[1] and chosen["train.lr"].number_value == 2.1
+    shown = metadata.parse_experiment_plugin_data(said(metadata.EXPERIMENT_TAG)).metric_infos
+    assert {one.name.tag for one in shown} == set(reader.Tags()["scalars"])
+    assert abs(scalars(folder, "result/test/top1/resolution_28")[0].value - 82.128) < 1e-4
 
 
 def test_the_export_that_is_kept_for_importing_it_again_is_what_is_written_today(tmp_path: Path) -> None:

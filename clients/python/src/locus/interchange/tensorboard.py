@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,11 @@ def _varying(all_runs: list[Run]) -> set[str]:
     return {name for name, values in seen.items() if len(values) > 1} | {"label", "seed"}
 
 
+def _plain(tag: str) -> str:
+    """A tag as event files hold it."""
+    return re.sub(r"[^-/\w.]", "_", tag)
+
+
 def _title(name: str) -> str:
     """What stands beside a tag that cannot hold the name."""
     return name if "=" in name else ""
@@ -63,7 +69,7 @@ def _write(tensorboard: Any, run: Run, folder: Path, varying: set[str]) -> Path:
         results = {}
         for stage, result, name in results_of(run):
             tag, value = f"result/{name}", number(result["value"])
-            results[tag] = value
+            results[_plain(tag)] = value  # HPARAMS look for the series by what it is called in the file
             ended = max((one["ended_us"] for one in stage.attempts), default=0)  # an equal export gives equal files
             writer.add_scalar(tag, value, global_step=0, walltime=ended / 1e6, display_name=_title(tag))
         if varying:
