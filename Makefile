@@ -124,14 +124,14 @@ drill: ## add a prior, one of every other kind of the engine, and a remote call 
 own: ## compile examples/own-prior and examples/own-parts outside of the tree against the installed headers, test and train them, and look at what stays; minutes
 	@tools/setup test
 	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build locus locus-trainer engine_priors_contract_test
-	@tests/own/own_prior . $(BUILD)
-	@tests/own/own_parts . $(BUILD)
+	@tests/own/from_build $(BUILD) own_prior
+	@tests/own/from_build $(BUILD) own_parts
 
 own-training: ## train examples/own-training with PYTHON=..., a Python that has torch, killed and resumed to the same curves, and compare it; minutes
 	@tools/setup test
 	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build locus locus-trainer
 	@tools/python wheel
-	@tests/own/own_training . $(BUILD) $(or $(PYTHON),$(error PYTHON=FILE names a Python that has torch, such as build/bench/venv/bin/python after make peers))
+	@tests/own/own_training --client build/python/locus_vit_client-*.whl $(BUILD)/bin/locus examples $(or $(PYTHON),$(error PYTHON=FILE names a Python that has torch, such as build/bench/venv/bin/python after make peers))
 
 lint: ## clang-tidy over everything but the engine and the tests; minutes
 	@tools/setup test
@@ -144,17 +144,17 @@ build: ## the programs and the dashboard (after tools/setup)
 python: ## the Python client's wheel, into build/python
 	@tools/python wheel
 
-wheel: ## everything as one Python wheel, into build/wheel: programs, dashboard, client; PyTorch comes from its own wheel
+wheel: ## everything as one Python wheel, into build/wheel: programs, dashboard, client, development files; PyTorch comes from its own wheel
 	@tools/setup package
-	@$(MAKE) --no-print-directory build
+	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build locus locus-trainer engine_priors_contract_test
 	@BUILD=$(BUILD) tools/wheel
 
 wheel-check: wheel ## install the wheel on a bare Debian without compiler and network, run the small demo, the client and the notebook there; needs root; minutes, half a gigabyte of packages (ARGS=--all: gigabytes, as pip brings them)
 	@BUILD=$(BUILD) tools/wheel-check $(ARGS)
 
-deb: ## Debian packages of program, server, trainer and worker, into build/deb
+deb: ## Debian packages of program, server, trainer, worker and development files, into build/deb
 	@tools/setup package
-	@$(MAKE) --no-print-directory build
+	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build locus locus-trainer engine_priors_contract_test
 	@BUILD=$(BUILD) tools/deb
 
 deb-check: deb ## install the packages on a bare Debian, run the services until an experiment is complete, remove them; needs root; minutes

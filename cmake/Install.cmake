@@ -1,11 +1,12 @@
 # What is installed where, by component: the one list that the wheel, the Debian packages, the container image and
 # deploy/systemd/install are made from.
-#   client     the program `locus`, its manual pages, completions for shells, examples
-#   server     what a server reads beside the program, its unit and its user
-#   dashboard  the dashboard's build, which npm makes and not this build
-#   worker     its unit and its user
-#   trainer    locus-trainer, and our CUDA kernels where they were built
-#   torch      the LibTorch of this build, for machines that have none: hundreds of megabytes, so only when asked for
+#   client       the program `locus`, its manual pages, completions for shells, examples
+#   server       what a server reads beside the program, its unit and its user
+#   dashboard    the dashboard's build, which npm makes and not this build
+#   worker       its unit and its user
+#   trainer      locus-trainer, and our CUDA kernels where they were built
+#   development  what find_package(Locus) finds, and locus-contract, which `locus plugin test` runs; the latter is a test
+#   torch        the LibTorch of this build, for machines that have none: hundreds of megabytes, so only when asked for
 #
 #     cmake --install BUILD --prefix FOLDER --component NAME [--strip]
 #
@@ -34,7 +35,7 @@ endfunction()
 
 if(TARGET locus)
   install(TARGETS locus RUNTIME DESTINATION bin COMPONENT client)
-  install(DIRECTORY ${LOCUS_ROOT}/examples DESTINATION share/locus COMPONENT client)
+  install(DIRECTORY ${LOCUS_ROOT}/examples DESTINATION share/locus COMPONENT client USE_SOURCE_PERMISSIONS)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
   locus_install_script(client manual LOCUS_PROGRAM ${CMAKE_BINARY_DIR}/bin/locus LOCUS_PYTHON ${Python3_EXECUTABLE})
 
@@ -50,13 +51,18 @@ if(TARGET locus)
   endforeach()
 endif()
 
-if(TARGET locus-trainer)
-  set(_places "$ORIGIN/../lib/locus/torch/lib" "$ORIGIN/../local/lib/locus/torch/lib")
+# A program that loads LibTorch, under the name that it is installed with.
+function(locus_install_torch_program component target name)
+  set(places "$ORIGIN/../lib/locus/torch/lib" "$ORIGIN/../local/lib/locus/torch/lib")
   # In the build folder they stand beside the folders of the build, so that there is room for them.
-  set_target_properties(locus-trainer PROPERTIES BUILD_RPATH "${_places}")
-  list(JOIN _places ":" _places)
-  locus_install_script(trainer trainer LOCUS_TRAINER ${CMAKE_BINARY_DIR}/bin/locus-trainer LOCUS_STRIP ${CMAKE_STRIP}
-    LOCUS_TORCH_PLACES ${_places})
+  set_target_properties(${target} PROPERTIES BUILD_RPATH "${places}")
+  list(JOIN places ":" places)
+  locus_install_script(${component} torch_program LOCUS_PROGRAM $<TARGET_FILE:${target}> LOCUS_NAME ${name}
+    LOCUS_STRIP ${CMAKE_STRIP} LOCUS_TORCH_PLACES ${places})
+endfunction()
+
+if(TARGET locus-trainer)
+  locus_install_torch_program(trainer locus-trainer locus-trainer)
   install(FILES ${CMAKE_BINARY_DIR}/bin/liblocus_kernels_cuda.so DESTINATION lib/locus COMPONENT trainer OPTIONAL)
 
   # As the wheels of torch lie beside one another: torch finds NVIDIA's libraries from where it lies itself.
@@ -67,4 +73,19 @@ if(TARGET locus-trainer)
   if(EXISTS ${_beside})
     install(DIRECTORY ${_beside} DESTINATION lib/locus COMPONENT torch EXCLUDE_FROM_ALL FILES_MATCHING PATTERN "*.so*")
   endif()
+endif()
+
+if(TARGET locus_engine_plugin)
+  file(STRINGS ${LOCUS_ROOT}/engine/plugin/headers.txt _headers)
+  foreach(_header IN LISTS _headers)
+    get_filename_component(_folder ${_header} DIRECTORY)
+    install(FILES ${LOCUS_ROOT}/${_header} DESTINATION include/locus/${_folder} COMPONENT development)
+  endforeach()
+  install(FILES
+    ${CMAKE_BINARY_DIR}/package/installed/LocusConfig.cmake
+    ${CMAKE_BINARY_DIR}/package/installed/LocusConfigVersion.cmake
+    DESTINATION lib/cmake/Locus COMPONENT development)
+endif()
+if(TARGET engine_priors_contract_test)
+  locus_install_torch_program(development engine_priors_contract_test locus-contract)
 endif()

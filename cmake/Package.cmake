@@ -1,7 +1,6 @@
 # What find_package(Locus) finds: the public headers of the engine, for plugins (engine/plugin/plugin.h).
 include_guard(GLOBAL)
 include(CMakePackageConfigHelpers)
-include(GNUInstallDirs)
 
 # The public headers: all that a plugin may include, and whatever these include in their turn.
 set(LOCUS_HEADERS_FILE ${LOCUS_ROOT}/engine/plugin/headers.txt)
@@ -30,25 +29,20 @@ function(locus_interface_digest out)
 endfunction()
 
 # locus_write_package(interface): LocusConfig.cmake for the build folder, where the headers are those of the source tree, and for
-# the installation, where they lie below include/locus.
+# the installation, where they lie below include/locus (cmake/Install.cmake puts them there).
 function(locus_write_package interface)
   set(LOCUS_INTERFACE ${interface})
   set(LOCUS_TORCH_VERSION ${LocusTorch_VERSION})
   set(PACKAGE_HEADERS ${LOCUS_ROOT})
-  set(PACKAGE_TORCH ${LocusTorch_INCLUDE_DIR})
+  get_filename_component(PACKAGE_TORCH ${LocusTorch_INCLUDE_DIR} DIRECTORY)
   configure_file(${LOCUS_ROOT}/cmake/LocusConfig.cmake.in ${CMAKE_BINARY_DIR}/package/LocusConfig.cmake @ONLY)
-  set(PACKAGE_HEADERS "\${CMAKE_CURRENT_LIST_DIR}/../../../include/locus")
-  set(PACKAGE_TORCH "")
+  set(PACKAGE_HEADERS "\${_locus_prefix}/include/locus")
+  # where an administrator's pip puts it for the Debian packages, and the wheel's neighbor
+  set(PACKAGE_TORCH
+    "\${_locus_prefix}/lib/locus/torch" "\${_locus_prefix}/local/lib/locus/torch" "\${_locus_prefix}/../torch")
   configure_file(${LOCUS_ROOT}/cmake/LocusConfig.cmake.in ${CMAKE_BINARY_DIR}/package/installed/LocusConfig.cmake @ONLY)
   foreach(folder package package/installed)
     write_basic_package_version_file(${CMAKE_BINARY_DIR}/${folder}/LocusConfigVersion.cmake
       VERSION ${PROJECT_VERSION} COMPATIBILITY ExactVersion)
-  endforeach()
-  install(FILES ${CMAKE_BINARY_DIR}/package/installed/LocusConfig.cmake
-                ${CMAKE_BINARY_DIR}/package/installed/LocusConfigVersion.cmake
-    DESTINATION lib/cmake/Locus COMPONENT development)
-  foreach(header IN LISTS LOCUS_PUBLIC_HEADERS)
-    get_filename_component(folder ${header} DIRECTORY)
-    install(FILES ${LOCUS_ROOT}/${header} DESTINATION include/locus/${folder} COMPONENT development)
   endforeach()
 endfunction()

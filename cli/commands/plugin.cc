@@ -27,18 +27,23 @@ absl::Status no_contract(const std::string& looked_at) {
   return make_error(
       absl::StatusCode::kNotFound, ErrorReason::kInvalidArgument,
       "the contract suite is not at " + looked_at +
-          "; it comes with the development files of Locus, or from a build folder with tests; LOCUS_CONTRACT names "
-          "another place");
+          "; it comes with the development files of Locus, which are in the wheel and in Debian's locus-dev, or from a "
+          "build folder with tests; LOCUS_CONTRACT names another place");
+}
+
+// The folder that this program lies below with all that belongs to it.
+fs::path installation() {
+  std::error_code error;
+  return fs::read_symlink("/proc/self/exe", error).parent_path().parent_path();
 }
 
 // The suite as a program: beside this one, or in the tests of its build folder.
 absl::StatusOr<std::string> contract_program() {
   if (const char* named = std::getenv("LOCUS_CONTRACT")) return std::string(named);
+  const fs::path here = installation();
   std::error_code error;
-  const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
   std::string looked_at;
-  for (const fs::path& place :
-       {here / "locus-contract", here.parent_path() / "tests" / "engine_priors_contract_test"}) {
+  for (const fs::path& place : {here / "bin" / "locus-contract", here / "tests" / "engine_priors_contract_test"}) {
     if (fs::exists(place, error)) return place.string();
     looked_at += (looked_at.empty() ? "" : ", ") + place.string();
   }
@@ -111,6 +116,21 @@ absl::StatusOr<int> test_plugin(const PluginChoice& choice) {
   return status == 0 ? kExitDone : kExitFailed;
 }
 
+// Where CMake finds Locus: this installation, or the package that a build folder has.
+absl::StatusOr<int> print_prefix(const PluginChoice& choice) {
+  const fs::path here = installation();
+  for (const auto& [prefix, file] :
+       {std::pair{here, "lib/cmake/Locus/LocusConfig.cmake"}, std::pair{here / "package", "LocusConfig.cmake"}}) {
+    std::error_code error;
+    if (!fs::exists(prefix / file, error)) continue;
+    print(choice.server.json ? Json({{"prefix", prefix.string()}}).dump() + "\n" : prefix.string() + "\n");
+    return kExitDone;
+  }
+  return make_error(absl::StatusCode::kNotFound, ErrorReason::kInvalidArgument,
+                    "no development files of Locus below " + here.string() +
+                        ": they are in the wheel, in Debian's locus-dev and in a build folder");
+}
+
 absl::StatusOr<int> show_plugin(const PluginChoice& choice) {
   LOCUS_ASSIGN_OR_RETURN(
       const std::string text,
@@ -144,10 +164,21 @@ absl::StatusOr<int> forget_extension(Client& client, const PluginChoice& choice)
   return kExitDone;
 }
 
+absl::StatusOr<int> act(const PluginChoice& choice) {
+  if (choice.action == "prefix") return print_prefix(choice);
+  return choice.action == "test" ? test_plugin(choice) : show_plugin(choice);
+}
+
 int run(const PluginChoice& choice) {
+  if (choice.file.empty() != (choice.action == "prefix")) {
+    const std::string usage = "locus plugin " + choice.action + (choice.action == "prefix" ? "" : " FILE");
+    return report_error(make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
+                                   "write it as `" + usage + "`", "file"),
+                        choice.server.json, nullptr, kExitUsage);
+  }
   if (choice.action == "forget")
     return ask_server(choice.server, [&](Client& client) { return forget_extension(client, choice); });
-  const auto done = choice.action == "test" ? test_plugin(choice) : show_plugin(choice);
+  const auto done = act(choice);
   return done.ok() ? *done : report_error(done.status(), choice.server.json);
 }
 
@@ -165,21 +196,21 @@ void add_plugin(Program& app) {
        "on the plugin's: of priors shapes, gradients, other grids and prefix lengths, execution paths, every pair "
        "with another prior, and what the catalog entry says; of the others what they promise, and a small training "
        "that goes on from a checkpoint to the bit. `show` lists what it brings, with the digest "
-       "that becomes part of the identities that use it. Neither needs a server. `forget` takes an extension, which a "
+       "that becomes part of the identities that use it. `prefix` prints where CMake finds the development files, for "
+       "CMAKE_PREFIX_PATH. None of these needs a server. `forget` takes an extension, which a "
        "server learned from a worker, out of its catalog, unless a connected worker has it or unfinished work needs "
        "it.",
        {{"locus plugin test build/own_prior.so", "Exit status 1 where it breaks the contract"},
         {"locus plugin test build/own_prior.so --filter '*Gradient*'", "Some of the tests alone"},
         {"locus plugin show build/own_prior.so", "Its items, as a worker would announce them"},
+        {"locus plugin prefix", "For CMake: -DCMAKE_PREFIX_PATH=\"$(locus plugin prefix)\""},
         {"locus plugin forget own-prior", "The server no longer plans with it"}}});
   auto choice = std::make_shared<PluginChoice>();
-  command.add_option("action", choice->action, "test, show or forget")
+  command.add_option("action", choice->action, "test, show, prefix or forget")
       ->type_name("")
-      ->one_of({"test", "show", "forget"})
+      ->one_of({"test", "show", "prefix", "forget"})
       ->required();
-  command.add_option("file", choice->file, "The shared object; of `forget` the extension's name")
-      ->type_name("")
-      ->required();
+  command.add_option("file", choice->file, "The shared object; of `forget` the extension's name")->type_name("");
   command.add_option("--filter", choice->filter, "Of `test`: tests whose names match, as GoogleTest filters them")
       ->type_name("PATTERN");
   command.add_option("--data-root", choice->data_root, "Of `test`: where the plugin's datasets lie")

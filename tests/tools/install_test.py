@@ -14,7 +14,7 @@ import unittest
 
 ROOT, BUILD = pathlib.Path(sys.argv.pop(1)).resolve(), pathlib.Path(sys.argv.pop(1)).resolve()
 DASHBOARD = (ROOT / "web/dist/index.html").exists()
-# all but LibTorch, which is hundreds of megabytes
+# of those who run it: all but LibTorch, which is hundreds of megabytes
 COMPONENTS = ["client", "server", "trainer", "worker"] + (["dashboard"] if DASHBOARD else [])
 
 
@@ -62,6 +62,27 @@ class Install(unittest.TestCase):
         self.assertEqual(runpath(self.at / "bin/locus"), [])
         self.assertEqual(runpath(self.at / "bin/locus-trainer"),
                          ["$ORIGIN/../lib/locus/torch/lib", "$ORIGIN/../local/lib/locus/torch/lib"])
+
+    def test_who_develops_finds_every_public_header_and_none_else(self):
+        to = install(self.folder / "headers", "/usr", "development")
+        found = {p.relative_to(to / "include/locus").as_posix() for p in (to / "include").rglob("*.*")}
+        self.assertEqual(found, set((ROOT / "engine/plugin/headers.txt").read_text().split()))
+
+    def test_development_files_name_no_folder_of_the_build_and_fit_the_trainer(self):
+        to = install(self.folder / "development", "/usr", "client", "development")
+        self.assertEqual(runpath(to / "bin/locus-contract"), runpath(self.at / "bin/locus-trainer"))
+        for file in (to / "lib/cmake/Locus").iterdir():
+            for folder in (BUILD, ROOT, pathlib.Path.home()):
+                self.assertNotIn(f"{folder}/", file.read_text())
+        said = subprocess.run([to / "bin/locus", "plugin", "prefix"], capture_output=True, text=True)
+        self.assertEqual(said.stdout, f"{to}\n", said.stderr)
+        said = subprocess.run([self.at / "bin/locus", "plugin", "prefix"], capture_output=True, text=True)
+        self.assertEqual(said.returncode, 1)
+        self.assertIn(f"no development files of Locus below {self.at}: they are in the wheel", said.stderr)
+
+    def test_a_script_among_the_examples_can_be_run(self):
+        self.assertTrue(os.access(self.at / "share/locus/examples/own-training/train.py", os.X_OK))
+        self.assertFalse(os.access(self.at / "share/locus/examples/own-training/README.md", os.X_OK))
 
     def test_every_path_that_a_unit_names_is_there(self):
         for prefix in ("/usr/local", "/opt/locus"):

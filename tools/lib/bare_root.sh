@@ -24,6 +24,25 @@ bare_root() { # FOLDER, packages beside the essential ones (a comma between them
   fi
 }
 
+# What packages depend on beside one another, by name and with a comma between; of alternatives the smallest, and in place of a name that
+# others provide the one of them that is installed here.
+needed_by() { # FILE.deb...
+  local file name other
+  for file; do dpkg-deb -f "$file" Depends; done | tr ',' '\n' | sed 's/([^)]*)//g; s/systemd | //; s/|.*//; s/ //g' | grep -v '^locus' | sort -u |
+    while read -r name; do
+      other=$(dpkg-query -W -f='${Package} ${Provides}\n' |
+        awk -v name="$name" '{gsub(/[(][^)]*[)]|,/, " "); for (i = 2; i <= NF; i++) if ($i == name) {print $1; exit}}')
+      echo "${other:-$name}"
+    done | sort -u | paste -sd,
+}
+
+# Into a folder, what the Python of such a root installs: it has no network.
+fetch() { # folder, what `pip download` is to get
+  local platform platforms=() # best first, as pip on glibc 2.36 ranks them
+  for platform in $(seq -f manylinux_2_%g 36 -1 5) manylinux2014 manylinux2010 manylinux1; do platforms+=(--platform "${platform}_x86_64"); done
+  python3 -m pip download --quiet --disable-pip-version-check --only-binary :all: --python-version 3.11 --dest "$1" "${platforms[@]}" "${@:2}"
+}
+
 # Runs a shell line in the root, with processes and a network of its own that has loopback alone: nothing can be fetched there,
 # and nothing that it starts outlives it.
 inside() { # FOLDER, line

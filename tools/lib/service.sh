@@ -18,7 +18,7 @@ answers() { "$bin/locus" workers --server "$1" --json >/dev/null 2>&1; }
 
 try_server() { # grpc address, http address: true once it answers
   rm -f "$home/data/server.json"
-  "$bin/locus" serve --data "$home/data" --grpc-address "$1" --http-address "$2" --web "$PWD/web/dist" >"$home/server.log" 2>&1 &
+  "$bin/locus" serve --data "$home/data" --grpc-address "$1" --http-address "$2" >"$home/server.log" 2>&1 &
   server_pid=$!
   for _ in $(seq 150); do
     server=$(field grpc)
