@@ -27,7 +27,8 @@ class Version(unittest.TestCase):
             self.assertEqual(json.loads((ROOT / "web" / name).read_text())["version"], VERSION)
 
     def test_documents_name_the_wheels_of_this_version(self):
-        for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), ROOT / "clients/python/README.md"]:
+        pages = [*(ROOT / "docs").glob("*.md"), *(ROOT / "examples").glob("*/README.md")]
+        for path in [ROOT / "README.md", ROOT / "clients/python/README.md", *pages]:
             for found in re.findall(r"locus_vit(?:_client)?-(\d[\d.]*\d)", path.read_text()):
                 self.assertEqual(found, VERSION, path)
 
@@ -61,6 +62,12 @@ class Packages(unittest.TestCase):
         packages = json.loads((ROOT / "deploy/debian/packages.json").read_text())
         packed = [component for one in packages.values() for component in one["components"]]
         self.assertEqual(sorted(packed), sorted(documented))
+
+    def test_every_component_is_in_the_wheel_but_what_services_need(self):
+        wheel = re.search(r"^COMPONENTS = \((.*)\)$", (ROOT / "tools/wheel").read_text(), re.M).group(1)
+        packages = json.loads((ROOT / "deploy/debian/packages.json").read_text())
+        packed = {component for one in packages.values() for component in one["components"]}
+        self.assertEqual(set(re.findall(r'"(\w+)"', wheel)), packed - {"worker"})
 
     def test_every_script_and_setting_is_of_a_package(self):
         packages = json.loads((ROOT / "deploy/debian/packages.json").read_text())
@@ -104,6 +111,13 @@ class Launcher(unittest.TestCase):
         said = self.trouble(self.torch("2.11.0", self.folder / "system"))
         self.assertIn(f"from {self.folder / 'system'}", said)
         self.assertIn("--ignore-installed", said)
+
+    def test_a_trainer_of_ones_own_takes_the_torch_that_it_likes(self):
+        for words in (["worker"], ["worker", "--slots", "2"], ["demo"], ["plugin", "test", "--trainer"]):
+            self.assertTrue(launch.needs_torch(words), words)
+        own = (["worker", "--trainer", "./train.py"], ["worker", "--trainer=./train.py"])
+        for words in (*own, ["worker", "--help"], ["list"], []):
+            self.assertFalse(launch.needs_torch(words), words)
 
     def test_torch_is_looked_at_for_every_command_that_starts_the_trainer(self):
         asks = re.compile(r"trainer_tool\.h|trainers_catalog\.h")

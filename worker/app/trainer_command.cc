@@ -38,15 +38,16 @@ absl::StatusOr<fs::path> copied_plugin(const fs::path& plugin, const fs::path& f
   return copy;
 }
 
-// What the engine of this installation can do.
+// What the engine of this installation can do. The file first: the trainer beside it may have no torch that it runs with,
+// where another one trains.
 absl::StatusOr<Json> installed_catalog() {
   std::error_code error;
   const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
   const fs::path trainer = here / "locus-trainer", file = here.parent_path() / "share" / "locus" / "catalog.json";
-  if (fs::exists(trainer, error)) return ask_trainer({{trainer.string()}, {}}, "catalog");
   std::ifstream in(file);
   Json document = Json::parse(in, nullptr, /*allow_exceptions=*/false);
   if (document.is_object()) return document;
+  if (fs::exists(trainer, error)) return ask_trainer({{trainer.string()}, {}}, "catalog");
   return make_error(absl::StatusCode::kFailedPrecondition, ErrorReason::kUnknownItem,
                     "the trainer uses items of Locus, and neither " + trainer.string() + " nor " + file.string() +
                         " is there to say what they are",

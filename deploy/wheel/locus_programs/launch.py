@@ -55,6 +55,15 @@ def trouble(folder: Path, torch: Path | None, wanted: str) -> str:
     return ""
 
 
+def needs_torch(arguments: list[str]) -> bool:
+    """Whether it comes to nothing without this wheel's trainer. `locus worker --trainer FILE` names another program, which
+    takes the torch that it likes, or none."""
+    if not arguments or arguments[0] not in TRAINING or any(word in ("--help", "-h") for word in arguments):
+        return False
+    another = any(word == "--trainer" or word.startswith("--trainer=") for word in arguments)
+    return not (arguments[0] == "worker" and another)
+
+
 def refuse(why: str) -> NoReturn:
     print(f"locus: {why}", file=sys.stderr)
     sys.exit(_USAGE)
@@ -71,10 +80,8 @@ def locus() -> NoReturn:
     """The command `locus`: what the program does, and `locus demo`."""
     arguments = sys.argv[1:]
     command = arguments[0] if arguments else ""
-    asks = any(word in ("--help", "-h") for word in arguments)
-    if command in TRAINING and not asks:
-        if why := trouble(FOLDER, found_torch(), wanted_torch()):
-            refuse(why)
+    if needs_torch(arguments) and (why := trouble(FOLDER, found_torch(), wanted_torch())):
+        refuse(why)
     if command == "demo":
         from locus_programs import demo
 
