@@ -31,24 +31,10 @@ constexpr std::uint32_t kNamespaces =
     CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
 
 constexpr long kRefused[] = {
-    // other processes
-    SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_process_madvise, SYS_pidfd_getfd, SYS_kcmp,
-    // memory, locks and queues that go by numbers and names which Landlock does not know
-    SYS_shmget, SYS_shmat, SYS_shmctl, SYS_semget, SYS_semop, SYS_semtimedop, SYS_semctl, SYS_msgget, SYS_msgsnd,
-    SYS_msgrcv, SYS_msgctl, SYS_mq_open, SYS_mq_unlink,
-    // the view of the file system, and namespaces
-    SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot, SYS_open_tree, SYS_move_mount, SYS_fsopen, SYS_fsconfig,
-    SYS_fsmount, SYS_fspick, SYS_mount_setattr, SYS_setns, SYS_unshare, SYS_open_by_handle_at, SYS_quotactl, SYS_swapon,
-    SYS_swapoff,
-    // the kernel itself
-    SYS_bpf, SYS_perf_event_open, SYS_userfaultfd, SYS_init_module, SYS_finit_module, SYS_delete_module, SYS_kexec_load,
-    SYS_reboot, SYS_acct, SYS_syslog, SYS_sethostname, SYS_setdomainname,
-    // keys
-    SYS_add_key, SYS_request_key, SYS_keyctl,
-    // calls made through a ring are seen by no filter
-    SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register,
-    // clocks
-    SYS_settimeofday, SYS_clock_settime, SYS_clock_adjtime, SYS_adjtimex};
+#define LOCUS_REFUSED_CALL(name) SYS_##name,
+#include "core/process/refused_calls.def"
+#undef LOCUS_REFUSED_CALL
+};
 
 class Program {
  public:
