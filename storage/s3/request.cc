@@ -243,6 +243,25 @@ absl::Status S3Connection::refused(const std::string& doing, const S3Answer& ans
       "", {{"endpoint", place_.endpoint}, {"bucket", place_.bucket}, {"found", said}});
 }
 
+namespace {
+
+// In one pass: an answer may be all entities.
+std::string xml_decoded(std::string_view text) {
+  static constexpr std::pair<std::string_view, char> kEntities[] = {
+      {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&apos;", '\''}, {"&#34;", '"'}, {"&#39;", '\''}, {"&amp;", '&'}};
+  std::string out;
+  while (!text.empty()) {
+    const auto* const entity = std::find_if(std::begin(kEntities), std::end(kEntities),
+                                            [&](const auto& one) { return text.starts_with(one.first); });
+    const bool found = entity != std::end(kEntities);
+    out += found ? entity->second : text.front();
+    text.remove_prefix(found ? entity->first.size() : 1);
+  }
+  return out;
+}
+
+}  // namespace
+
 std::vector<std::string> xml_texts(std::string_view xml, const std::string& name) {
   std::vector<std::string> out;
   const std::string open = "<" + name + ">", close = "</" + name + ">";
@@ -250,15 +269,7 @@ std::vector<std::string> xml_texts(std::string_view xml, const std::string& name
     at += open.size();
     const std::size_t end = xml.find(close, at);
     if (end == std::string_view::npos) break;
-    std::string text(xml.substr(at, end - at));
-    static constexpr std::pair<std::string_view, char> kEntities[] = {{"&lt;", '<'},    {"&gt;", '>'},  {"&quot;", '"'},
-                                                                      {"&apos;", '\''}, {"&#34;", '"'}, {"&#39;", '\''},
-                                                                      {"&amp;", '&'}};
-    for (const auto& [entity, letter] : kEntities) {
-      for (std::size_t found = text.find(entity); found != std::string::npos; found = text.find(entity, found + 1))
-        text.replace(found, entity.size(), 1, letter);
-    }
-    out.push_back(std::move(text));
+    out.push_back(xml_decoded(xml.substr(at, end - at)));
     at = end;
   }
   return out;

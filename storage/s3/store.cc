@@ -153,6 +153,7 @@ class S3Artifacts final : public ArtifactStore {
         if (check_artifact_name(digest).ok()) out.emplace_back(digest);
       }
       if (keys.empty() || xml_text(answer.body, "IsTruncated") != "true") break;
+      if (keys.back() <= from) return listing_stands();
       from = keys.back();
     }
     return out;
@@ -180,6 +181,12 @@ class S3Artifacts final : public ArtifactStore {
   ArtifactStore& folder() { return *folder_; }
 
  private:
+  absl::Status listing_stands() const {
+    return make_error(absl::StatusCode::kUnavailable, ErrorReason::kStorageFailed,
+                      "listing blobs in bucket " + options_.place.bucket + " at " + options_.place.endpoint +
+                          ": the object store says there is more and gives what it gave before; does it speak S3?",
+                      "", {{"endpoint", options_.place.endpoint}, {"bucket", options_.place.bucket}});
+  }
   // One blob down into the folder, going on where a connection broke.
   absl::Status fetch(const std::string& sha256) {
     LOCUS_ASSIGN_OR_RETURN(const std::int64_t bytes, size(sha256));

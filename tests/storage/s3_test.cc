@@ -1,6 +1,8 @@
 // What an object store promises beyond the contract of artifacts, and what its faults come to.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -22,6 +24,23 @@ using ::testing::Not;
 const S3Place kPlace{"https://s3.example.org", "eu-central-1", "blobs", "runs of ada"};
 // Of no account.
 const S3Keys kKeys{"AKIAEXAMPLE0123456789", "c2VjcmV0L3dpdGgrc2xhc2hlcy9hbmQrcGx1cw==", ""};
+
+// Files grow no further than that while this lives: a disk without room, to whoever writes.
+class NoLargeFiles {
+ public:
+  explicit NoLargeFiles(rlim_t bytes) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    ::signal(SIGXFSZ, SIG_IGN);
+    const rlimit small{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &small);
+  }
+  ~NoLargeFiles() { ::setrlimit(RLIMIT_FSIZE, &before_); }
+  NoLargeFiles(const NoLargeFiles&) = delete;
+  NoLargeFiles& operator=(const NoLargeFiles&) = delete;
+
+ private:
+  rlimit before_{};
+};
 
 class S3Faults : public ::testing::Test {
  protected:
@@ -180,6 +199,28 @@ TEST_F(S3Faults, ObjectsOfOthersUnderThePrefixAreNotListed) {
   store_.put("a/b/sha256/zz/" + sha256_hex("moved"), "moved");
   store_.put("a/c/sha256/" + sha256_hex("x").substr(0, 2) + "/" + sha256_hex("x"), "x");
   EXPECT_THAT(artifacts_->list("", 100).value(), ::testing::ElementsAre(sha256_hex("bytes")));
+}
+
+TEST_F(S3Faults, AListingThatDoesNotGoOnIsRefused) {
+  fail("GET", 100, {200, "<R><IsTruncated>true</IsTruncated><Contents><Key>a/b/readme</Key></Contents></R>"});
+  const auto listed = artifacts_->list("", 10);
+  EXPECT_EQ(listed.status().code(), absl::StatusCode::kUnavailable) << listed.status();
+  EXPECT_THAT(std::string(listed.status().message()), HasSubstr("does it speak S3?"));
+}
+
+TEST_F(S3Faults, AFullDiskUnderTheCopiesRefusesUploadsAndDownloadsUntilThereIsRoom) {
+  const std::string bytes = many_bytes(3000);
+  ASSERT_TRUE(put(bytes).ok());
+  forget_copies();
+  {
+    const NoLargeFiles full(1000);
+    const auto read = artifacts_->read(sha256_hex(bytes), 0, 5000);
+    EXPECT_EQ(read.status().code(), absl::StatusCode::kResourceExhausted) << read.status();
+    EXPECT_EQ(reason_of(read.status()), "STORAGE_FAILED");
+    EXPECT_EQ(put(many_bytes(2000)).code(), absl::StatusCode::kResourceExhausted);
+  }
+  EXPECT_THAT(store_.objects(), ::testing::SizeIs(1)) << "nothing of the upload that was refused";
+  EXPECT_EQ(artifacts_->read(sha256_hex(bytes), 0, 5000).value(), bytes);
 }
 
 absl::Status open_with(const std::string& address, const std::string& endpoint, S3Keys keys, const TempFolder& folder) {
