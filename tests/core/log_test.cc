@@ -1,7 +1,9 @@
 // The log of server and worker.
 #include "core/log/log.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 namespace locus {
 namespace {
@@ -46,6 +48,18 @@ TEST(Log, LeavesOutWhatIsBelowItsLevel) {
     log_entry(LogLevel::kCritical, "the end", {});
   });
   EXPECT_THAT(entries, AllOf(HasSubstr("loud"), HasSubstr("critical"), Not(HasSubstr("quiet"))));
+}
+
+TEST(Log, LosesEntriesWhileItsDiskIsFullAndGoesOnAfterwards) {
+  const int before = ::dup(STDERR_FILENO), full = ::open("/dev/full", O_WRONLY | O_CLOEXEC);
+  ASSERT_GE(full, 0);
+  ::dup2(full, STDERR_FILENO);
+  set_up_log("info");
+  for (int i = 0; i < 1000; ++i) log_error("{}", std::string(1000, 'x'));
+  ::dup2(before, STDERR_FILENO);
+  ::close(before);
+  ::close(full);
+  EXPECT_THAT(logged("info", [] { log_info("there is room again"); }), HasSubstr("there is room again\n"));
 }
 
 }  // namespace

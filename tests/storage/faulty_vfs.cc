@@ -4,17 +4,31 @@
 #include <sqlite3.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <cstring>
+#include <mutex>
 
 namespace locus::testing {
 
 struct FaultyVfs::State {
   sqlite3_vfs vfs{};
   sqlite3_vfs* real = nullptr;
-  std::atomic<bool> full = false, sync_fails = false, log_dirty = false;
+  std::atomic<bool> full = false, sync_fails = false, read_only = false, log_dirty = false;
   std::atomic<int> calls_left = 0;  // until one fails; 0: none is to
   std::atomic<bool> fails_once = false, struck = false;
 
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool holding = false, held = false;
+
+  // Waits while syncs are held.
+  void pass_sync() {
+    std::unique_lock lock(mutex);
+    held = holding;
+    changed.notify_all();
+    changed.wait(lock, [this] { return !holding; });
+    held = false;
+  }
   // Whether this call is to fail.
   bool strikes() {
     if (calls_left == 0) return false;
@@ -45,15 +59,17 @@ int read_file(sqlite3_file* f, void* to, int n, sqlite3_int64 at) {
 }
 int write_file(sqlite3_file* f, const void* from, int n, sqlite3_int64 at) {
   if (mine(f)->state->full) return SQLITE_FULL;
+  if (mine(f)->state->read_only) return SQLITE_IOERR_WRITE;
   if (mine(f)->state->strikes()) return SQLITE_IOERR_WRITE;
   if (mine(f)->log) mine(f)->state->log_dirty = true;
   return real(f)->pMethods->xWrite(real(f), from, n, at);
 }
 int truncate_file(sqlite3_file* f, sqlite3_int64 n) {
-  if (mine(f)->state->strikes()) return SQLITE_IOERR_TRUNCATE;
+  if (mine(f)->state->read_only || mine(f)->state->strikes()) return SQLITE_IOERR_TRUNCATE;
   return real(f)->pMethods->xTruncate(real(f), n);
 }
 int sync_file(sqlite3_file* f, int flags) {
+  mine(f)->state->pass_sync();
   if (mine(f)->state->sync_fails || mine(f)->state->strikes()) return SQLITE_IOERR_FSYNC;
   const int code = real(f)->pMethods->xSync(real(f), flags);
   if (code == SQLITE_OK && mine(f)->log) mine(f)->state->log_dirty = false;
@@ -112,6 +128,16 @@ FaultyVfs::~FaultyVfs() {
 
 void FaultyVfs::set_full(bool full) { state_->full = full; }
 void FaultyVfs::set_sync_fails(bool fails) { state_->sync_fails = fails; }
+void FaultyVfs::set_read_only(bool only) { state_->read_only = only; }
+void FaultyVfs::hold_syncs(bool hold) {
+  const std::lock_guard lock(state_->mutex);
+  state_->holding = hold;
+  state_->changed.notify_all();
+}
+void FaultyVfs::await_held_sync() {
+  std::unique_lock lock(state_->mutex);
+  state_->changed.wait(lock, [this] { return state_->held; });
+}
 void FaultyVfs::fail_call(int call, bool once) {
   state_->struck = false;
   state_->fails_once = once;
