@@ -1,12 +1,13 @@
 // Kills trainers, workers and the server while they have unacknowledged work under way, and shows that
 // nothing that was acknowledged is lost and that the result is the one of a run nobody disturbed.
 //
-//     chaos --bin FOLDER --spec FILE [--cycles N] [--seed N] [--long] [--network] [--clocks LIBRARY] [--devices N] [--work FOLDER] [--set PATH=VALUE ...]
+//     chaos --bin FOLDER --spec FILE [--cycles N] [--seed N] [--long] [--network] [--disks] [--clocks LIBRARY] [--devices N] [--work FOLDER] [--set PATH=VALUE ...]
 //     chaos --bin FOLDER --tls FILE [--cycles N] [--seed N] [--work FOLDER]
 //     chaos --bin FOLDER --search FILE [--cycles N] [--seed N] [--work FOLDER]
 //
 // --long also stops workers past their lease and starts second ones under their names. --network also cuts, silences, delays and
-// doubles what workers and server say to each other, past their lease with --long. --clocks sets their times of day wrong, by an
+// doubles what workers and server say to each other, past their lease with --long. --disks also fills the disk of the server or of a
+// worker for some seconds, each a small one of its own; where this may not mount it ends with 77. --clocks sets their times of day wrong, by an
 // hour or by decades, while they run; LIBRARY is what wrong_clock.cc becomes. --devices: trainings take that many slots, of which
 // each worker has as many, and a trainer that is killed is one of several. --tls changes
 // certificates and revokes workers instead. --search disturbs searches that
@@ -22,6 +23,7 @@
 #include "core/limits.h"
 #include "tests/chaos/admitted.h"
 #include "tests/chaos/cluster.h"
+#include "tests/chaos/disks.h"
 #include "tests/chaos/ledger.h"
 #include "tests/chaos/searched.h"
 
@@ -35,7 +37,7 @@ struct Options {
   fs::path bin, spec, search, tls, clocks, work = fs::temp_directory_path() / "locus-chaos";
   int cycles = 20, devices = 1;
   unsigned seed = 1;
-  bool with_long = false, with_network = false;
+  bool with_long = false, with_network = false, with_disks = false;
   std::vector<std::string> changes;
 };
 
@@ -43,8 +45,8 @@ Options read_options(int argc, char** argv) {
   Options out;
   for (int i = 1; i < argc; ++i) {
     const std::string name = argv[i];
-    if (name == "--long" || name == "--network") {
-      (name == "--long" ? out.with_long : out.with_network) = true;
+    if (name == "--long" || name == "--network" || name == "--disks") {
+      (name == "--long" ? out.with_long : name == "--network" ? out.with_network : out.with_disks) = true;
       continue;
     }
     if (++i == argc) throw std::runtime_error(name + " needs a value");
@@ -99,7 +101,9 @@ enum class Blow {
   kCutLong,
   kStillLong,
   kServerClock,
-  kWorkerClock
+  kWorkerClock,
+  kServerDisk,
+  kWorkerDisk
 };
 constexpr const char* kNames[] = {"trainer killed",
                                   "worker killed",
@@ -113,12 +117,16 @@ constexpr const char* kNames[] = {"trainer killed",
                                   "network cut past the lease",
                                   "network silent past the lease",
                                   "server's clock set wrong",
-                                  "worker's clock set wrong"};
+                                  "worker's clock set wrong",
+                                  "server's disk full",
+                                  "worker's disk full"};
 
 // By how much a clock is wrong: an hour either way, around 2040, in 1970.
 constexpr std::chrono::hours kWrongBy[] = {1h, -1h, 14 * 365 * 24h, -56 * 365 * 24h};
 
 constexpr auto kShortWeather = 4s;
+constexpr auto kDiskFull = 5s;  // the server looks at its disk every two
+constexpr int kSkipped = 77;    // as CTest is told
 const auto kLongWeather = std::chrono::duration_cast<std::chrono::seconds>(kLease) + 3s;
 
 Weather weather_of(Blow blow) {
@@ -170,6 +178,7 @@ class Chaos {
   }
 
   Blow draw() {
+    if (options_.with_disks && random_() % 2 == 0) return random_() % 2 == 0 ? Blow::kServerDisk : Blow::kWorkerDisk;
     if (!options_.clocks.empty() && random_() % 3 == 0)
       return random_() % 2 == 0 ? Blow::kServerClock : Blow::kWorkerClock;
     if (options_.with_network && random_() % 2 == 0) {
@@ -184,18 +193,37 @@ class Chaos {
     return die < 22 ? Blow::kStop : Blow::kTwin;
   }
 
-  // Bad weather lasts, then clears.
-  static void sit_out(Cluster& cluster, Blow blow) {
+  void land(Cluster& cluster, Blow blow, const std::string& name, std::chrono::hours wrong_by) const {
+    if (blow == Blow::kTrainer && options_.devices == 1) cluster.kill_trainer(name);
+    if (blow == Blow::kTrainer && options_.devices > 1) cluster.kill_rank(name, static_cast<std::size_t>(done_));
+    if (blow == Blow::kWorker) cluster.kill_worker(name);
+    if (blow == Blow::kServer) cluster.kill_server();
+    if (blow == Blow::kStop) cluster.stop_worker(name);
+    if (blow == Blow::kServerClock) cluster.set_clock("server", wrong_by);
+    if (blow == Blow::kWorkerClock) cluster.set_clock(name, wrong_by);
+    if (blow == Blow::kServerDisk) cluster.fill_disk_of("server");
+    if (blow == Blow::kWorkerDisk) cluster.fill_disk_of(name);
+  }
+
+  static void wait_for(std::chrono::milliseconds time) { ::poll(nullptr, 0, static_cast<int>(time.count())); }
+
+  // Bad weather lasts, then clears; a full disk is emptied.
+  void sit_out(Cluster& cluster, Blow blow, const std::string& worker) {
+    if (blow == Blow::kServerDisk || blow == Blow::kWorkerDisk) {
+      const std::string whose = blow == Blow::kServerDisk ? "server" : worker;
+      wait_for(kDiskFull);
+      if (!cluster.free_disk_of(whose)) fail(whose + " ended while its disk was full");
+    }
     if (weather_of(blow) == Weather::kClear) return;
     const bool past_lease = blow == Blow::kCutLong || blow == Blow::kStillLong;
     cluster.set_weather(weather_of(blow));
-    ::poll(nullptr, 0, static_cast<int>(std::chrono::milliseconds(past_lease ? kLongWeather : kShortWeather).count()));
+    wait_for(past_lease ? kLongWeather : kShortWeather);
     cluster.set_weather(Weather::kClear);
   }
 
   // Strikes until all cycles are done, with one seed more whenever nothing goes on; how many there were.
   int disturbed() {
-    Cluster cluster(options_.bin, options_.work / "disturbed", options_.clocks, options_.devices);
+    Cluster cluster(options_.bin, options_.work / "disturbed", options_.clocks, options_.devices, options_.with_disks);
     int replicates = 2;
     stages_ = cluster.submit(options_.spec, changes(replicates));
     int quiet = 0;
@@ -205,15 +233,9 @@ class Chaos {
       std::string worker;
       const bool struck = cluster.witness().strike(stages_, kPatience, [&](const std::string& name) {
         worker = name;
-        if (blow == Blow::kTrainer && options_.devices == 1) cluster.kill_trainer(name);
-        if (blow == Blow::kTrainer && options_.devices > 1) cluster.kill_rank(name, static_cast<std::size_t>(done_));
-        if (blow == Blow::kWorker) cluster.kill_worker(name);
-        if (blow == Blow::kServer) cluster.kill_server();
-        if (blow == Blow::kStop) cluster.stop_worker(name);
-        if (blow == Blow::kServerClock) cluster.set_clock("server", wrong_by);
-        if (blow == Blow::kWorkerClock) cluster.set_clock(name, wrong_by);
+        land(cluster, blow, name, wrong_by);
       });
-      if (struck) sit_out(cluster, blow);
+      if (struck) sit_out(cluster, blow, worker);
       if (struck) {
         quiet = 0;
         ++done_;
@@ -286,6 +308,12 @@ int main(int argc, char** argv) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   try {
     const locus::chaos::Options options = locus::chaos::read_options(argc, argv);
+    if (options.with_disks) {
+      if (const std::string reason = locus::chaos::begin_own_mounts(); !reason.empty()) {
+        std::cout << "chaos: skipped: " << reason << "\n";
+        return locus::chaos::kSkipped;
+      }
+    }
     if (!options.spec.empty()) return locus::chaos::Chaos(options).run() ? 0 : 1;
     std::filesystem::remove_all(options.work);
     if (!options.tls.empty())

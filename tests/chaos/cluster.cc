@@ -13,13 +13,14 @@
 
 #include "core/base/json.h"
 #include "core/process/spawn.h"
+#include "tests/chaos/disks.h"
 
 namespace locus::chaos {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 namespace {
 
-constexpr char kServerClock[] = "server";
+constexpr char kServer[] = "server";
 constexpr std::chrono::milliseconds kLook = 20ms;  // between looks at what has nothing to wait on
 
 std::vector<pid_t> children_of(pid_t parent) {
@@ -70,10 +71,17 @@ bool Process::ended_by_itself(std::chrono::seconds limit) {
   return true;
 }
 
-Cluster::Cluster(fs::path bin, fs::path folder, fs::path wrong_clock, int slots)
-    : bin_(std::move(bin)), folder_(std::move(folder)), wrong_clock_(std::move(wrong_clock)), slots_(slots) {
+Cluster::Cluster(fs::path bin, fs::path folder, fs::path wrong_clock, int slots, bool small_disks)
+    : bin_(std::move(bin)),
+      folder_(std::move(folder)),
+      wrong_clock_(std::move(wrong_clock)),
+      slots_(slots),
+      small_disks_(small_disks) {
   fs::create_directories(folder_);
-  for (const std::string whose : {kServerClock, "left", "right"}) set_clock(whose, 0s);
+  for (const std::string whose : {kServer, "left", "right"}) {
+    if (small_disks_) mount_small_disk(disk_of(whose));
+  }
+  for (const std::string whose : {kServer, "left", "right"}) set_clock(whose, 0s);
   restart_server();
   proxy_ = std::make_unique<Proxy>(grpc_, witness_);
   for (const std::string name : {"left", "right"})
@@ -96,12 +104,23 @@ void Cluster::set_clock(const std::string& whose, std::chrono::seconds wrong_by)
 
 Cluster::~Cluster() { workers_.clear(); }
 
+fs::path Cluster::disk_of(const std::string& whose) const {
+  return folder_ / (whose == kServer ? "data" : "disk-" + whose);
+}
+
+void Cluster::fill_disk_of(const std::string& whose) const { fill_disk(disk_of(whose)); }
+
+bool Cluster::free_disk_of(const std::string& whose) {
+  free_disk(disk_of(whose));
+  return !(whose == kServer ? *server_ : *workers_.at(whose)).ended_by_itself(0s);
+}
+
 void Cluster::restart_server() {
   const fs::path announcement = folder_ / "data" / "server.json";
   fs::remove(announcement);
   server_ = std::make_unique<Process>(std::vector<std::string>{bin_ / "locus", "serve", "--data", folder_ / "data",
                                                                "--grpc-address", grpc_, "--http-address", http_},
-                                      folder_ / "server.log", variables_of(kServerClock));
+                                      folder_ / "server.log", variables_of(kServer));
   for (int i = 0; i < 1500; ++i) {
     std::ifstream in(announcement);
     if (const auto said = Json::parse(in, nullptr, false); said.is_object()) {
@@ -115,7 +134,8 @@ void Cluster::restart_server() {
 }
 
 std::vector<std::string> Cluster::worker_arguments(const std::string& name) {
-  const std::string work = folder_ / ("work-" + name + "-" + std::to_string(++daemons_));
+  const std::string work =
+      (small_disks_ ? disk_of(name) : folder_) / ("work-" + name + "-" + std::to_string(++daemons_));
   return {bin_ / "locus",
           "worker",
           "--server",

@@ -41,8 +41,9 @@ class Process {
 class Cluster {
  public:
   // `wrong_clock`: the library of wrong_clock.cc, for set_clock(); empty: every clock is right. `slots`: of each worker.
+  // `small_disks`: the server's data and each worker's folders are on one (disks.h), for fill_disk_of().
   Cluster(std::filesystem::path bin, std::filesystem::path folder, std::filesystem::path wrong_clock = {},
-          int slots = 1);
+          int slots = 1, bool small_disks = false);
   ~Cluster();
   Witness& witness() { return witness_; }
   std::filesystem::path database() const { return folder_ / "data" / "locus.db"; }
@@ -67,17 +68,22 @@ class Cluster {
   bool twin(const std::string& name);
   // The time of day of "server" or a worker is wrong by that much from now on; nobody is told.
   void set_clock(const std::string& whose, std::chrono::seconds wrong_by) const;
+  // Nothing more fits on the disk of "server" or a worker, until free_disk_of(), which is false if it has ended meanwhile.
+  void fill_disk_of(const std::string& whose) const;
+  bool free_disk_of(const std::string& whose);
   void set_weather(Weather weather) { proxy_->set_weather(weather); }  // between workers and server
   // Ends everything, the server by SIGTERM, so that the database may be read. False if it did not end well.
   bool stop();
 
  private:
   std::vector<std::string> worker_arguments(const std::string& name);
+  std::filesystem::path disk_of(const std::string& whose) const;
   std::filesystem::path clock_of(const std::string& whose) const { return folder_ / ("clock-" + whose); }
   std::map<std::string, std::string> variables_of(const std::string& whose) const;
 
   const std::filesystem::path bin_, folder_, wrong_clock_;
   const int slots_;
+  const bool small_disks_;
   Witness witness_;
   std::string grpc_ = "127.0.0.1:0", http_ = "127.0.0.1:0";
   std::unique_ptr<Process> server_;
