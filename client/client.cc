@@ -132,9 +132,7 @@ void Patience::restart() {
   backoff_.reset();
 }
 
-bool Patience::wait_to_retry(const grpc::Status& status) {
-  return status.error_code() == grpc::StatusCode::UNAVAILABLE && wait(status);
-}
+bool Patience::wait_to_retry(const grpc::Status& status) { return worth_retrying(status) && wait(status); }
 
 bool Patience::wait_for_turn(const grpc::Status& status) {
   return status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED && retry_delay(status) && wait(status);

@@ -15,6 +15,7 @@ namespace locus {
 namespace {
 
 constexpr char kDomain[] = "locus.v1";
+constexpr char kRemoved[] = "Stream removed";  // by gRPC, which calls the cause unknown
 
 absl::Status unreachable(absl::StatusCode code, const std::string& address, const std::string& found,
                          const ClientTls& tls) {
@@ -64,7 +65,7 @@ absl::Status from_wire(const grpc::Status& status, const std::string& address, c
     }
   }
   if (reason) return several(code, *reason, status.error_message(), bad, std::move(metadata));
-  if (code == absl::StatusCode::kUnavailable) return unreachable(code, address, status.error_message(), tls);
+  if (worth_retrying(status)) return unreachable(absl::StatusCode::kUnavailable, address, status.error_message(), tls);
   if (code == absl::StatusCode::kDeadlineExceeded)
     return unreachable(code, address, "no answer within the deadline", tls);
   // gRPC hands over no details of a call that was refused before it reached its service.
@@ -73,6 +74,12 @@ absl::Status from_wire(const grpc::Status& status, const std::string& address, c
   if (code == absl::StatusCode::kPermissionDenied)
     return make_error(code, ErrorReason::kNotPermitted, status.error_message());
   return {code, status.error_message()};
+}
+
+bool worth_retrying(const grpc::Status& status) {
+  const bool removed =
+      status.error_code() == grpc::StatusCode::UNKNOWN && status.error_message().find(kRemoved) != std::string::npos;
+  return status.error_code() == grpc::StatusCode::UNAVAILABLE || removed;
 }
 
 std::optional<std::chrono::microseconds> retry_delay(const grpc::Status& status) {
