@@ -17,6 +17,7 @@ using Entry = void (*)(std::string_view bytes);
 #define LOCUS_FUZZ_TARGET(name) void name(std::string_view bytes);
 #include "tests/fuzz/core.def"
 #include "tests/fuzz/engine.def"
+#include "tests/fuzz/peers.def"
 #include "tests/fuzz/service.def"
 #include "tests/fuzz/training.def"
 #undef LOCUS_FUZZ_TARGET

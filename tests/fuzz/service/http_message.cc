@@ -1,8 +1,8 @@
-// Bodies and query parameters of requests: the first byte says of which call.
-#include "server/http/calls.h"
+// Bodies and query parameters of requests: the first four bytes say of which call (methods.h).
 #include "server/http/exchange.h"
 #include "server/http/routes.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/service/methods.h"
 
 namespace locus::fuzz {
 namespace {
@@ -13,9 +13,8 @@ using google::protobuf::MessageFactory;
 }  // namespace
 
 void http_message(std::string_view bytes) {
-  const auto& calls = server::calls_with_address();
-  const auto* type = calls[first_of(bytes) % calls.size()].method->input_type();
-  const Message* prototype = MessageFactory::generated_factory()->GetPrototype(type);
+  const auto* method = chosen(methods_with_address(), bytes);
+  const Message* prototype = MessageFactory::generated_factory()->GetPrototype(method->input_type());
   const std::unique_ptr<Message> message(prototype->New());
   if (server::from_json(std::string(bytes), message.get()).ok()) {
     const std::unique_ptr<Message> again(prototype->New());

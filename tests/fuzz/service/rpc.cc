@@ -1,18 +1,17 @@
-// Messages of every remote call to the gRPC side of a whole server: the first byte says of which call, the second into how
-// many messages of equal length the others are cut. Sessions are those of a registered worker, so that its calls go on.
+// Messages of every remote call to the gRPC side of a whole server: the first four bytes say of which call (methods.h); of one
+// that takes a stream the next says into how many messages of equal length the others are cut. Sessions are those of a registered worker, so that its calls go on.
 #include <google/protobuf/descriptor.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/security/credentials.h>
 
-#include <set>
 #include <stdexcept>
 
 #include "core/limits.h"
 #include "locus/v1/worker_service.grpc.pb.h"
-#include "server/http/calls.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/service/live_server.h"
+#include "tests/fuzz/service/methods.h"
 
 namespace locus::fuzz {
 namespace {
@@ -24,22 +23,6 @@ using google::protobuf::MethodDescriptor;
 
 constexpr char kSession[] = "0123456789abcdef0123456789abcdef";
 constexpr std::chrono::milliseconds kCallMost{300};  // calls may wait for work as long as they are let
-
-std::vector<const MethodDescriptor*> all_methods() {
-  std::set<const google::protobuf::FileDescriptor*> files{v1::PointColumns::descriptor()->file()};
-  for (const auto& call : server::calls_with_address()) files.insert(call.method->file());
-  std::map<std::string, const MethodDescriptor*> by_name;
-  for (const auto* file : files) {
-    for (int i = 0; i < file->service_count(); ++i) {
-      for (int j = 0; j < file->service(i)->method_count(); ++j)
-        by_name["/" + file->service(i)->full_name() + "/" + file->service(i)->method(j)->name()] =
-            file->service(i)->method(j);
-    }
-  }
-  std::vector<const MethodDescriptor*> out;
-  for (const auto& [name, method] : by_name) out.push_back(method);
-  return out;
-}
 
 class Caller {
  public:
@@ -107,9 +90,8 @@ class Caller {
 }  // namespace
 
 void rpc(std::string_view bytes) {
-  static const auto kMethods = all_methods();
   static Caller caller;
-  const MethodDescriptor* method = kMethods[first_of(bytes) % kMethods.size()];
+  const MethodDescriptor* method = chosen(all_methods(), bytes);
   const std::size_t pieces = method->client_streaming() ? first_of(bytes) % 4 + 1 : 1;
   std::vector<std::string> messages;
   for (std::size_t i = 0; i < pieces; ++i)
