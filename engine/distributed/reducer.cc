@@ -4,7 +4,22 @@
 #include <torch/csrc/autograd/function_hook.h>
 #include <torch/csrc/autograd/variable.h>
 
+#include <algorithm>
+
 namespace locus::engine {
+namespace {
+
+constexpr std::int64_t kLeastBucket = 64 << 10, kMostFirstBucket = 1 << 20, kMostBucket = 25 << 20;
+
+std::int64_t bytes_of(const std::vector<Tensor>& parameters) {
+  std::int64_t bytes = 0;
+  for (const Tensor& parameter : parameters) {
+    if (parameter.requires_grad()) bytes += static_cast<std::int64_t>(parameter.nbytes());
+  }
+  return bytes;
+}
+
+}  // namespace
 
 // Called by autograd, in the thread that runs the backward pass, when a gradient has been added to.
 class GradientReducer::Hook final : public torch::autograd::PostAccumulateGradHook {
@@ -18,22 +33,27 @@ class GradientReducer::Hook final : public torch::autograd::PostAccumulateGradHo
   std::size_t bucket_, place_;
 };
 
-GradientReducer::GradientReducer(Gang& gang, const std::vector<Tensor>& parameters, std::int64_t bucket_bytes)
+BucketBytes bucket_bytes(std::int64_t total) {
+  return {std::clamp(total / 16, kLeastBucket, kMostFirstBucket), std::clamp(total / 8, kLeastBucket, kMostBucket)};
+}
+
+GradientReducer::GradientReducer(Gang& gang, const std::vector<Tensor>& parameters, std::optional<BucketBytes> bytes)
     : gang_(gang) {
+  const BucketBytes most = bytes ? *bytes : bucket_bytes(bytes_of(parameters));
   std::vector<Tensor> open;
-  std::int64_t bytes = 0;
+  std::int64_t held = 0;
   for (auto at = parameters.rbegin(); at != parameters.rend(); ++at) {
     const Tensor& parameter = *at;
     if (!parameter.requires_grad()) continue;
     const auto size = static_cast<std::int64_t>(parameter.nbytes());
     const bool other_type = !open.empty() && open.front().scalar_type() != parameter.scalar_type();
-    if (!open.empty() && (other_type || bytes + size > bucket_bytes)) {
+    if (!open.empty() && (other_type || held + size > (buckets_.empty() ? most.first : most.others))) {
       add_bucket(std::move(open));
       open.clear();
-      bytes = 0;
+      held = 0;
     }
     open.push_back(parameter);
-    bytes += size;
+    held += size;
   }
   if (!open.empty()) add_bucket(std::move(open));
   for (std::size_t i = 0; i < buckets_.size(); ++i) {

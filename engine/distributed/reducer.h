@@ -1,24 +1,36 @@
 // Gradients of several processes added up while the backward pass goes on.
 #pragma once
 
+#include <optional>
+
 #include "engine/distributed/gang.h"
 
 namespace locus::engine {
+
+// How large buckets of gradients are at most: the first, and each of the others. One parameter may be larger.
+struct BucketBytes {
+  std::int64_t first = 0, others = 0;
+};
+
+// By what all gradients take together: an eighth a bucket, so that most of a model of any size is added up while gradients are
+// still to come, within bounds between which neither the calls nor the last sum, which nothing hides, take long. The first is
+// smaller: the sooner it is full, the sooner there is something to add up.
+BucketBytes bucket_bytes(std::int64_t total);
 
 // Buckets of parameters in reverse order, roughly that in which a backward pass is done with them: each is on its way as
 // soon as its last gradient is there, and in the order of the buckets on every process. Belongs to one training run; the
 // gang must outlive it. Not thread-safe.
 class GradientReducer {
  public:
-  static constexpr std::int64_t kBucketBytes = 25 << 20;
-
-  // Watches those of `parameters` that require gradients, on the CPU; the same ones on every process.
-  GradientReducer(Gang& gang, const std::vector<Tensor>& parameters, std::int64_t bucket_bytes = kBucketBytes);
+  // Watches those of `parameters` that require gradients; the same ones on every process. Without `bytes`:
+  // bucket_bytes() of them all.
+  GradientReducer(Gang& gang, const std::vector<Tensor>& parameters, std::optional<BucketBytes> bytes = {});
   ~GradientReducer();
   GradientReducer(const GradientReducer&) = delete;
   GradientReducer& operator=(const GradientReducer&) = delete;
 
   Gang& gang() const { return gang_; }
+  std::size_t buckets() const { return buckets_.size(); }
 
   // Says that the next backward pass is the last one of the step. What it adds to is then what the others get.
   void begin();

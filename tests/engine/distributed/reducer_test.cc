@@ -8,6 +8,7 @@ namespace locus::engine {
 namespace {
 
 constexpr int kWorld = 3;
+constexpr BucketBytes kOneEach{1, 1};
 
 // Three parameters, each a bucket of its own where a bucket holds no more than one.
 struct Weights {
@@ -31,7 +32,7 @@ class GradientsAreAddedUp : public ::testing::TestWithParam<std::int64_t> {};
 TEST_P(GradientsAreAddedUp, WhateverBucketsTheyComeIn) {
   as_ranks(kWorld, [](Gang& gang) {
     const Weights weights;
-    GradientReducer reducer(gang, weights.all, GetParam());
+    GradientReducer reducer(gang, weights.all, BucketBytes{GetParam(), GetParam()});
     for (int step = 0; step < 3; ++step) {
       for (const Tensor& parameter : weights.all) parameter.mutable_grad().reset();
       reducer.begin();
@@ -50,7 +51,7 @@ INSTANTIATE_TEST_SUITE_P(Bytes, GradientsAreAddedUp, ::testing::Values(1, 80, 25
 TEST(Reducer, WaitsForTheLastPartOfABatch) {
   as_ranks(2, [](Gang& gang) {
     const Weights weights;
-    GradientReducer reducer(gang, weights.all, 1);
+    GradientReducer reducer(gang, weights.all, kOneEach);
     loss_of(weights, 1).backward();
     EXPECT_TRUE(weights.all[0].grad().eq(1).all().item<bool>()) << "nothing is exchanged before begin()";
     reducer.begin();
@@ -63,7 +64,7 @@ TEST(Reducer, WaitsForTheLastPartOfABatch) {
 TEST(Reducer, TakesNoGradientForZeroWhereAnotherRankHasOne) {
   as_ranks(2, [](Gang& gang) {
     const Weights weights;
-    GradientReducer reducer(gang, weights.all, 1);
+    GradientReducer reducer(gang, weights.all, kOneEach);
     reducer.begin();
     (gang.leads() ? loss_of(weights, 1) : weights.all[2].sum()).backward();
     reducer.finish();
@@ -89,10 +90,60 @@ TEST(Reducer, LeavesWithoutAGradientWhatHasNoneOnAnyRank) {
 TEST(Reducer, IsGoneWithItsObject) {
   const Weights weights;
   as_ranks(2, [&](Gang& gang) {
-    if (gang.leads()) GradientReducer(gang, weights.all, 1).begin();
+    if (gang.leads()) GradientReducer(gang, weights.all, kOneEach).begin();
   });
   loss_of(weights, 1).backward();
   EXPECT_TRUE(weights.all[0].grad().eq(1).all().item<bool>());
+}
+
+// Exchanges with nobody, and says when they begin.
+class LoneGang final : public Gang {
+ public:
+  explicit LoneGang(std::vector<std::string>& story) : Gang(0, 1), story_(story) {}
+  std::unique_ptr<Pending> begin_sum(const Tensor&) override {
+    story_.emplace_back("a sum begins");
+    return std::make_unique<Done>();
+  }
+
+ private:
+  struct Done final : Pending {
+    void wait() override {}
+  };
+  std::vector<std::string>& story_;
+};
+
+// Of `depth` layers, 64 KiB each.
+std::vector<std::string> story_of_a_backward_pass(int depth) {
+  std::vector<std::string> story;
+  std::vector<Tensor> weights;
+  for (int i = 0; i < depth; ++i) weights.push_back(at::full({128, 128}, 0.01).set_requires_grad(true));
+  weights.front().register_hook([&](const Tensor&) { story.emplace_back("the last gradient is there"); });
+  LoneGang gang(story);
+  GradientReducer reducer(gang, weights);
+  Tensor x = at::ones({1, 128});
+  for (const Tensor& weight : weights) x = x.matmul(weight).tanh();
+  reducer.begin();
+  x.sum().backward();
+  story.emplace_back("the backward pass is over");
+  reducer.finish();
+  return story;
+}
+
+TEST(Reducer, BeginsToAddUpLongBeforeTheLastGradientIsThere) {
+  const std::vector<std::string> story = story_of_a_backward_pass(12);
+  const auto last = std::find(story.begin(), story.end(), "the last gradient is there");
+  ASSERT_NE(last, story.end());
+  EXPECT_GE(std::count(story.begin(), last, "a sum begins"), 10) << "of a model of 768 KiB, too";
+  EXPECT_EQ(story.back(), "the backward pass is over") << "and the last sum needs no more than the last gradient";
+}
+
+TEST(Buckets, AreAShareOfTheModelWithinBounds) {
+  EXPECT_EQ(bucket_bytes(100 << 10).first, 64 << 10);
+  EXPECT_EQ(bucket_bytes(100 << 10).others, 64 << 10);
+  EXPECT_EQ(bucket_bytes(8 << 20).first, 512 << 10);
+  EXPECT_EQ(bucket_bytes(8 << 20).others, 1 << 20);
+  EXPECT_EQ(bucket_bytes(1 << 30).first, 1 << 20);
+  EXPECT_EQ(bucket_bytes(1 << 30).others, 25 << 20);
 }
 
 }  // namespace

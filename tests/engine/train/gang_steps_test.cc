@@ -34,7 +34,7 @@ Steps train_in_double(Gang* gang, const Json& priors, std::int64_t steps, std::i
   BackwardPass backward(Precision::kFloat32, gang == nullptr ? 1 : passes, at::kCPU);
   std::unique_ptr<GradientReducer> reducer;
   if (gang != nullptr) {
-    reducer = std::make_unique<GradientReducer>(*gang, task->parameters(), 1 << 12);
+    reducer = std::make_unique<GradientReducer>(*gang, task->parameters(), BucketBytes{1 << 10, 1 << 12});
     backward.reduce_by(*reducer);
     share_statistics(*task, *gang);
   }
