@@ -2,6 +2,8 @@
 // bits on every one of them.
 #pragma once
 
+#include <chrono>
+
 #include "engine/base/peers.h"
 #include "engine/distributed/place.h"
 
@@ -30,6 +32,8 @@ class Gang : public Peers {
   // be left alone until the wait is over.
   virtual std::unique_ptr<Pending> begin_sum(const Tensor& tensor) = 0;
   void sum(const Tensor& tensor) override { begin_sum(tensor)->wait(); }
+  // How long exchanges that are asked for from now on wait for another process. None may be under way.
+  virtual void wait_at_most(std::chrono::milliseconds time) = 0;
   // The value that rank 0 gave. No process returns before all have called.
   std::int64_t of_leader(std::int64_t value);
 

@@ -43,6 +43,11 @@ class GlooGang final : public Gang {
     });
   }
 
+  void wait_at_most(std::chrono::milliseconds time) override {
+    place_.timeout_seconds = std::chrono::duration<double>(time).count();
+    group_->setTimeout(time);
+  }
+
   std::unique_ptr<Pending> begin_sum(const Tensor& tensor) override {
     std::vector<Tensor> tensors = {tensor};
     return std::make_unique<Exchange>(place_, among_peers(place_, [&] { return group_->allreduce(tensors); }));
@@ -61,7 +66,7 @@ class GlooGang final : public Gang {
     c10::intrusive_ptr<c10d::Work> work_;
   };
 
-  const GangPlace place_;
+  GangPlace place_;
   c10::intrusive_ptr<c10d::ProcessGroupGloo> group_;
 };
 

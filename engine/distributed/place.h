@@ -14,6 +14,8 @@ struct GangPlace {
   std::filesystem::path rendezvous;  // a file, made by whoever comes first, in a folder that all may write to
   std::string token;                 // of the attempt: processes of different tokens never meet
   double timeout_seconds = 300;      // that a process waits for another one, to form the group and in every exchange
+  // Above 0: from the first step on it waits so long, or for 20 median steps where these are longer.
+  double silence_seconds = 0;
 };
 
 // Another process of the group is gone, or was silent for longer than the time-out. Whatever ended it is the cause of the

@@ -202,7 +202,9 @@ void Training::step() {
   note(gang_ ? shared(at::stack(row)) : at::stack(row));
   ++step_;
   ++window_timed_;
-  window_seconds_ += seconds_since(start);
+  const double seconds = seconds_since(start);
+  window_seconds_ += seconds;
+  be_patient(seconds);
 }
 
 Batch Training::next_batch(const StepView& view, ForwardContext& forward) {

@@ -4,6 +4,7 @@
 
 #include <chrono>
 
+#include "core/base/patience.h"
 #include "engine/data/dataset.h"
 #include "engine/data/loader.h"
 #include "engine/distributed/reducer.h"
@@ -42,6 +43,7 @@ class Training {
   Tensor shared(const Tensor& row);
   void check_alike();
   std::int64_t told(std::int64_t value);
+  void be_patient(double step_seconds);
   bool leads() const { return !gang_ || gang_->leads(); }
   void evaluate_part(const EvaluationSet& set, std::int64_t first, std::int64_t end, Accumulator& sums);
   std::vector<Score> scores_of(const Accumulator& sums) const;
@@ -102,7 +104,8 @@ class Training {
   std::int64_t window_timed_ = 0;            // steps of the window that this process made
   std::vector<double> window_milliseconds_;  // mean of a step, window by window
 
-  std::unique_ptr<Gang> gang_;  // null: this process trains alone
+  std::unique_ptr<Gang> gang_;        // null: this process trains alone
+  std::optional<Patience> patience_;  // with the others; nothing: as long as at the start
   std::unique_ptr<GradientReducer> reducer_;
   bool takes_parts_ = false;        // of batches that each process has prepared whole
   Wish agreed_ = Wish::kContinue;   // of all processes, since their last step

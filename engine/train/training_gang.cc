@@ -16,6 +16,8 @@ std::int64_t digest_of_weights(const Task& task) {
   return digest & 0xffffffffffff;
 }
 
+Microseconds microseconds(double seconds) { return static_cast<Microseconds>(1e6 * seconds); }
+
 }  // namespace
 
 void Training::refuse_what_cannot_be_divided() {
@@ -34,6 +36,8 @@ void Training::join() {
   takes_parts_ = !std::all_of(hooks_.begin(), hooks_.end(), [](const auto& hook) { return hook->leaves_batches(); });
   if (!takes_parts_) loader_.take_part(place.rank, place.world);
   gang_ = join_gang(place, context_.device);
+  if (place.silence_seconds > 0)
+    patience_.emplace(microseconds(place.timeout_seconds), microseconds(place.silence_seconds));
   reducer_ = std::make_unique<GradientReducer>(*gang_, task_->parameters());
   backward_.reduce_by(*reducer_);
   share_statistics(*task_, *gang_);
@@ -66,6 +70,13 @@ void Training::check_alike() {
 }
 
 std::int64_t Training::told(std::int64_t value) { return gang_ ? gang_->of_leader(value) : value; }
+
+// A process that stands still is missed within what some steps take, and not within what the first may have taken.
+void Training::be_patient(double step_seconds) {
+  if (!patience_) return;
+  patience_->took(microseconds(step_seconds));
+  gang_->wait_at_most(std::chrono::milliseconds(patience_->limit() / 1000));
+}
 
 // Adds what this process scores of samples [first, end): all of them where it is alone, or where sums of others could not be
 // added.

@@ -29,6 +29,8 @@ TEST_F(WorkerGang, IsATrainerForEachSlotAndOneOutcome) {
   const Json gang = Json::parse(outcome(id, 1).environment_json()).at("gang");
   EXPECT_EQ(gang.at("world"), 2);
   EXPECT_EQ(gang.at("rank"), 0);
+  EXPECT_EQ(gang.at("timeout_seconds"), 60) << "as long as the daemon bears a trainer that has made no step";
+  EXPECT_EQ(gang.at("silence_seconds"), 60);
   EXPECT_THAT(gang.at("rendezvous").get<std::string>(), HasSubstr("1-1/rendezvous"));
 }
 

@@ -61,6 +61,12 @@ AttemptRun::AttemptRun(Link& link, Attempt& attempt, TrainerProcess& trainer, co
       name_(attempt.name()),
       watchdog_(limits.start_silence, limits.silence, now()) {}
 
+// When one of several stands still all fall silent. They say so once they have waited for as long as we would.
+void AttemptRun::join(Peers& peers) {
+  peers_ = &peers;
+  watchdog_ = Watchdog(limits_.start_silence + 2 * kCauseWait, limits_.silence + 2 * kCauseWait, now());
+}
+
 bool AttemptRun::run(const Json& start) {
   try {
     until_told_ = start.value("until", kToTheEnd);

@@ -58,7 +58,7 @@ class AttemptRun {
 
   // The attempt is that of these, too, each given its start frame as run() begins; the trainer is that of rank 0. When one of
   // them ends before its time, so does the attempt. They must outlive this.
-  void join(Peers& peers) { peers_ = &peers; }
+  void join(Peers& peers);
 
   // Sends the frame and carries the attempt to its end; the outcome goes to the link. True: the trainer waits
   // for the next start. False: it is gone or not to be trusted, and must be replaced.

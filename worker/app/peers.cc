@@ -11,10 +11,14 @@ constexpr auto kDismissed = std::chrono::seconds(2);  // until a trainer that is
 
 }  // namespace
 
-Json gang_frame(Json start, int rank, int world) {
+Json gang_frame(Json start, int world, GangPatience patience) {
   Json& execution = start.at("execution");
   const std::filesystem::path work = execution.at("work").get<std::string>();
-  execution["gang"] = {{"rank", rank}, {"world", world}, {"rendezvous", (work / "rendezvous").string()}};
+  execution["gang"] = {{"rank", 0},
+                       {"world", world},
+                       {"rendezvous", (work / "rendezvous").string()},
+                       {"timeout_seconds", static_cast<double>(patience.start) / 1e6},
+                       {"silence_seconds", static_cast<double>(patience.least) / 1e6}};
   return start;
 }
 
@@ -24,10 +28,11 @@ Peers::Peers(std::vector<std::unique_ptr<TrainerProcess>> trainers) {
 
 void Peers::start(const Json& start) {
   attempt_ = start.at("attempt").get<std::string>();
-  const int world = static_cast<int>(peers_.size()) + 1;
   for (std::size_t i = 0; i < peers_.size(); ++i) {
+    Json own = start;
+    own.at("execution").at("gang").at("rank") = i + 1;
     try {
-      peers_[i].trainer->send(gang_frame(start, static_cast<int>(i) + 1, world));
+      peers_[i].trainer->send(own);
     } catch (const FrameError& error) {  // it has gone, which listening shows
       log_debug("attempt {}: {}", attempt_, error.what());
     }

@@ -9,6 +9,7 @@
 
 #include <poll.h>
 
+#include "core/base/clock.h"
 #include "core/base/json.h"
 #include "locus/v1/worker_service.pb.h"
 #include "worker/app/trainer_process.h"
@@ -17,8 +18,14 @@ namespace locus {
 
 inline constexpr char kPeerLost[] = "peer-lost";  // the class of a trainer that failed since another one was gone
 
-// The frame `start` of rank `rank` of `world` trainers, which meet in the folder of the attempt.
-Json gang_frame(Json start, int rank, int world);
+// How long trainers of a gang wait for one another.
+struct GangPatience {
+  Microseconds start = 0;  // until a step was made
+  Microseconds least = 0;  // from then on, or 20 median steps
+};
+
+// The frame `start` for rank 0 of `world` trainers, which meet in the folder of the attempt.
+Json gang_frame(Json start, int world, GangPatience patience);
 
 // Lives on one thread, that of the trainers. Destroyed: they are killed.
 class Peers {
@@ -26,7 +33,7 @@ class Peers {
   // Of ranks 1, 2 and so on, each having said hello.
   explicit Peers(std::vector<std::unique_ptr<TrainerProcess>> trainers);
 
-  void start(const Json& start);  // the frame of the attempt; each is sent its own
+  void start(const Json& start);  // the frame of rank 0; each is sent its own
   void add_to(std::vector<pollfd>& polled) const;
   // Takes in what they have said. Throws FrameError on what cannot be understood.
   void listen();

@@ -267,7 +267,8 @@ absl::StatusOr<Json> Slot::prepare(Attempt& attempt, std::vector<ArtifactCache::
   if (made) return file_error("create", execution.work, made.value());
   try {
     const Json start = start_frame(attempt, inputs, resume, wishes().until_step, execution);
-    return grant.slots_size() > 1 ? gang_frame(start, 0, grant.slots_size()) : start;
+    if (grant.slots_size() < 2) return start;
+    return gang_frame(start, grant.slots_size(), {setup_.limits.start_silence, setup_.limits.silence});
   } catch (const Json::exception& error) {
     return make_error(absl::StatusCode::kInternal, ErrorReason::kInvariantBroken,
                       "the stage configuration granted is not JSON: " + std::string(error.what()));

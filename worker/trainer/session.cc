@@ -24,6 +24,7 @@ GangPlace parse_gang(const Json& frame) {
   out.rendezvous = gang.at("rendezvous").get<std::string>();
   out.token = frame.at("attempt").get<std::string>();
   out.timeout_seconds = gang.value("timeout_seconds", out.timeout_seconds);
+  out.silence_seconds = gang.value("silence_seconds", out.silence_seconds);
   return out;
 }
 

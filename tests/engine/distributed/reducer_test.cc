@@ -104,6 +104,7 @@ class LoneGang final : public Gang {
     story_.emplace_back("a sum begins");
     return std::make_unique<Done>();
   }
+  void wait_at_most(std::chrono::milliseconds) override {}
 
  private:
   struct Done final : Pending {

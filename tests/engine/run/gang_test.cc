@@ -29,7 +29,7 @@ struct GangSetting {
   Json stage;
   std::filesystem::path work, resume = {};
   int attempt = 1;
-  double checkpoint_seconds = 1e9, timeout_seconds = 120;
+  double checkpoint_seconds = 1e9, timeout_seconds = 120, silence_seconds = 0;
 };
 
 // Trainers of one attempt, by rank.
@@ -45,7 +45,8 @@ class TrainerGang {
         start["execution"]["gang"] = {{"rank", rank},
                                       {"world", world},
                                       {"rendezvous", (setting.work / "rendezvous").string()},
-                                      {"timeout_seconds", setting.timeout_seconds}};
+                                      {"timeout_seconds", setting.timeout_seconds},
+                                      {"silence_seconds", setting.silence_seconds}};
       }
       ranks_.back()->send(start);
     }
@@ -230,7 +231,8 @@ TEST_F(GangTraining, EndsWithTheSameBitsWhoeverIsKilledOnTheWay) {
 TEST_F(GangTraining, GivesUpARankThatStopsAfterTheTimeOut) {
   GangSetting setting{two_hundred_steps(), folder_.path() / "work"};
   setting.stage["recipe"]["options"]["batch"] = 9;
-  setting.timeout_seconds = 3;
+  setting.timeout_seconds = 100'000;  // of the start, longer than any test runs
+  setting.silence_seconds = 3;
   setting.stage["recipe"]["options"]["epochs"] = 100000;
   TrainerGang gang(3, setting);
   gang.rank(0).wait_for("points");
@@ -238,6 +240,7 @@ TEST_F(GangTraining, GivesUpARankThatStopsAfterTheTimeOut) {
   for (const std::size_t rank : {0, 2}) {
     const Json end = gang.end_of(rank);
     EXPECT_EQ(end.value("class", end.dump()), "peer-lost");
+    EXPECT_THAT(end.value("reason", ""), HasSubstr("waited for longer than 3 s"));
   }
 }
 
