@@ -7,10 +7,11 @@ TORCH ?=
 TIMM ?=
 ARGS ?=
 CYCLES ?= 200
+KILLS ?= 50
 SEED ?= 1
 SECONDS ?= 60
 .DEFAULT_GOAL := help
-.PHONY: help demo gpu artifacts kernels priors vtab dense test processors papers hosts search bench peers chaos exposed fuzz guesses sanitize threads drill own own-training \
+.PHONY: help demo gpu artifacts kernels priors vtab dense test processors papers hosts search bench peers chaos gangs exposed fuzz guesses sanitize threads drill own own-training \
   lint build python interchange wheel wheel-check deb deb-check docs web sbom offline slurm kubernetes image setup clean
 
 help: ## say what there is
@@ -64,6 +65,11 @@ chaos: ## 200 kills of trainers, workers and server, stopped and doubled workers
 	@$(BUILD)/tests/locus_chaos --cycles $(CYCLES) --seed $(SEED) --bin $(BUILD)/bin --search tests/chaos/search.yaml --work build/chaos-search
 	@$(BUILD)/tests/locus_chaos --cycles $$(($(CYCLES) / 10 + 4)) --seed $(SEED) --bin $(BUILD)/bin --tls tests/chaos/matrix.yaml --work build/chaos-tls
 	@$(BUILD)/tests/locus_chaos --long --cycles $$(($(CYCLES) / 10 + 4)) --seed $(SEED) --devices 2 --bin $(BUILD)/bin --spec tests/chaos/matrix.yaml --work build/chaos-devices
+
+gangs: ## kill one of 2 or 4 trainers of a model at any step, 50 times (KILLS=n): whoever goes on ends with the same bits; minutes
+	@tools/setup test
+	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build locus-trainer engine_trainer_test
+	@LOCUS_GANG_KILLS=$(KILLS) $(BUILD)/tests/engine_trainer_test --gtest_filter=GangTraining.EndsWithTheSameBitsWhoeverIsKilledOnTheWay
 
 exposed: ## a server on an address of its own with TLS, another machine that enrolls and trains, and everybody who is refused, with the real programs; needs root, makes a network namespace; a minute
 	@tools/setup test

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <random>
 
@@ -192,22 +193,26 @@ TEST_F(GangTraining, GoesOnWithAnotherNumberOfTrainers) {
   EXPECT_LT(difference(alone.curve, story.curve), 1e-5);
 }
 
-// LOCUS_GANG_KILLS: how many; random, of ranks and steps drawn anew for each.
+// LOCUS_GANG_KILLS: how many. How many train, who of them is killed and when is drawn anew for each.
 TEST_F(GangTraining, EndsWithTheSameBitsWhoeverIsKilledOnTheWay) {
   const Json stage = short_training();
-  const GangStory undisturbed = train(2, {stage, folder_.path() / "undisturbed"});
+  std::map<int, GangStory> undisturbed;  // by how many train: sums of more have other bits
   const char* asked = std::getenv("LOCUS_GANG_KILLS");
   const int kills = asked != nullptr ? std::atoi(asked) : 3;
   std::mt19937 random(7);
   for (int kill = 0; kill < kills; ++kill) {
-    const std::size_t rank = random() % 2;
+    const int world = random() % 2 == 0 ? 2 : 4;
+    const std::size_t rank = random() % static_cast<unsigned>(world);
     const std::int64_t step = 1 + static_cast<std::int64_t>(random() % 23);
-    SCOPED_TRACE("rank " + std::to_string(rank) + " is killed at step " + std::to_string(step));
+    SCOPED_TRACE("rank " + std::to_string(rank) + " of " + std::to_string(world) + " is killed at step " +
+                 std::to_string(step));
+    if (!undisturbed.contains(world))
+      undisturbed[world] = train(world, {stage, folder_.path() / ("undisturbed-" + std::to_string(world))});
     GangStory story;
     {
       GangSetting first{stage, folder_.path() / ("first-" + std::to_string(kill))};
       first.checkpoint_seconds = 0;
-      TrainerGang gang(2, first);
+      TrainerGang gang(world, first);
       while (story.checkpoints.empty() || story.checkpoints.rbegin()->first < step) {
         const auto frame = gang.rank(0).receive();
         ASSERT_TRUE(frame.has_value());
@@ -215,16 +220,21 @@ TEST_F(GangTraining, EndsWithTheSameBitsWhoeverIsKilledOnTheWay) {
         tell(story, *frame);
       }
       gang.rank(rank).kill();
-      // It may have been through before the signal came; otherwise it says why it goes.
-      const Json end = gang.end_of(1 - rank);
-      if (end.at("type") == "failed") EXPECT_EQ(end.at("class"), "peer-lost") << end;
+      // They may have been through before the signal came; otherwise they say why they go.
+      for (std::size_t other = 0; other < static_cast<std::size_t>(world); ++other) {
+        if (other == rank) continue;
+        const Json end = gang.end_of(other);
+        if (end.at("type") == "failed") EXPECT_EQ(end.at("class"), "peer-lost") << end;
+      }
     }
     const auto [reached, last] = *story.checkpoints.rbegin();
     std::erase_if(story.curve, [reached = reached](const auto& point) { return point.first.second > reached; });
-    const GangStory rest = train(2, {stage, folder_.path() / ("second-" + std::to_string(kill)), last, 2});
+    const GangStory rest = train(world, {stage, folder_.path() / ("second-" + std::to_string(kill)), last, 2});
     for (const auto& [key, value] : rest.curve) story.curve[key] = value;
-    EXPECT_EQ(difference(undisturbed.curve, story.curve), 0);
-    EXPECT_THAT(differences(undisturbed.model(), rest.model()), IsEmpty());
+    EXPECT_EQ(difference(undisturbed.at(world).curve, story.curve), 0);
+    EXPECT_THAT(differences(undisturbed.at(world).model(), rest.model()), IsEmpty());
+    std::printf("kill %d of %d: rank %zu of %d at step %lld\n", kill + 1, kills, rank, world,
+                static_cast<long long>(step));
   }
 }
 
