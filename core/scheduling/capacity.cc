@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <tuple>
 
 #include "core/base/json.h"
 #include "core/scheduling/requirements.h"
@@ -71,11 +72,16 @@ class Judge {
       return;
     }
     int together = 0;
+    std::string apart;
     for (std::size_t w = 0; w < able.size(); ++w) {
-      if (able[w]) together = std::max(together, fleet_.workers[w].together);
+      const WorkerOffer& worker = fleet_.workers[w];
+      if (!able[w]) continue;
+      together = std::max(together, worker.together);
+      if (apart.empty() && !worker.apart.empty() && worker.devices >= cell.devices)
+        apart = worker.name + " has " + std::to_string(worker.devices) + " and " + worker.apart;
     }
     if (cell.devices > together) {
-      few_[{cell.devices, together}].push_back(&cell);
+      few_[{cell.devices, together, apart}].push_back(&cell);
       return;
     }
     for (std::size_t w = 0; w < able.size(); ++w) able[w] = able[w] && fleet_.workers[w].together >= cell.devices;
@@ -96,9 +102,14 @@ class Judge {
     for (const auto& [why, cells] : lacking_)
       out.push_back("no connected worker can run " + cells_text(cells) + ": " + why);
     for (const auto& [devices, cells] : few_) {
-      out.push_back("training " + cells_text(cells) + " needs " + std::to_string(devices.first) +
-                    " devices of one node, and the largest connected worker that can run " +
-                    (cells.size() == 1 ? "it" : "them") + " has " + std::to_string(devices.second));
+      const auto& [needed, together, apart] = devices;
+      std::string there = apart;
+      if (apart.empty() || together > 1) {
+        there = std::string("the largest connected worker that can run ") + (cells.size() == 1 ? "it" : "them") +
+                " has " + std::to_string(together) + (apart.empty() ? "" : "; " + apart);
+      }
+      out.push_back("training " + cells_text(cells) + " needs " + std::to_string(needed) +
+                    " devices of one node, and " + there);
     }
     for (const auto& [has, cells] : small_) {
       const auto [least, most] = std::minmax_element(
@@ -131,8 +142,9 @@ class Judge {
   std::vector<double> memory_;  // by worker
   RequirementTable requirements_;
   std::map<int, Found> found_;
-  std::map<std::string, std::vector<const CellNeed*>> lacking_;                   // by reason
-  std::map<std::pair<int, int>, std::vector<const CellNeed*>> few_;               // by devices needed, and there
+  std::map<std::string, std::vector<const CellNeed*>> lacking_;  // by reason
+  // By devices needed, those there, and why a worker that has as many takes one at a time.
+  std::map<std::tuple<int, int, std::string>, std::vector<const CellNeed*>> few_;
   std::map<std::pair<double, std::string>, std::vector<const CellNeed*>> small_;  // by what there is
 };
 

@@ -85,7 +85,7 @@ int Scheduler::Records::fewest_devices(const Stage& stage) const {
 // Whether it has as many devices as are asked for together, and knows how to use them so.
 bool Scheduler::Records::large_enough(const Worker& worker, int requirement) const {
   const int devices = requirements_.devices(requirement);
-  return devices == 1 || (worker.gangs && devices <= devices_together(worker));
+  return devices <= devices_together(worker);
 }
 
 void Scheduler::Records::take_rules(Experiment& experiment, const std::string& stored) const {

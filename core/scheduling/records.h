@@ -86,7 +86,8 @@ class Scheduler::Records {
     Revisions revisions;
     std::set<StageId> running;
     Labels labels;
-    bool gangs = false;                  // it knows stages over several devices
+    bool gangs = false;                  // its devices can be taken together
+    std::string apart;                   // why not
     std::deque<std::string> superseded;  // sessions a newer daemon replaced
     struct Asked {
       std::string request_id;
@@ -156,7 +157,9 @@ class Scheduler::Records {
   bool meets(const Worker& worker, int requirement) const;
   int fewest_devices(const Stage& stage) const;
   bool large_enough(const Worker& worker, int requirement) const;
+  static int devices_of_a_kind(const Worker& worker);
   static int devices_together(const Worker& worker);
+  static std::string why_apart(const Worker& worker);
   std::size_t slots_busy(const Worker& worker) const;
   void take_rules(Experiment& experiment, const std::string& stored) const;
   bool accepts(const Worker& worker, int requirement) const;

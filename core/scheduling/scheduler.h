@@ -86,7 +86,8 @@ struct WorkerRegistered {
   std::optional<Microseconds> time_left = {};
   Microseconds lifetime = 0;
   WorkerLabels labels = {};  // granted to it, and what it says by itself
-  bool gangs = false;        // it knows stages over several devices
+  bool gangs = false;        // its devices can be taken together
+  std::string apart = {};    // otherwise: why not, a predicate; empty: its release is too old for that
 };
 struct WorkRequested {
   ReplyToken reply = 0;
@@ -311,7 +312,9 @@ struct WorkerOffer {
   std::string name, slots_json;
   std::map<std::string, int> revisions;  // of what it can run, the datasets it holds among them
   std::size_t slots = 0, busy = 0;
-  int together = 1;  // devices that one stage could take of it
+  int together = 1;        // devices that one stage could take of it
+  int devices = 1;         // of one kind that it has
+  std::string apart = {};  // why it takes one of these at a time, a predicate; empty: it takes several
 };
 struct Fleet {
   std::vector<WorkerOffer> workers;

@@ -21,12 +21,20 @@ bool Scheduler::Records::spreads_alike(const Worker& worker, const std::vector<i
   });
 }
 
-// How many devices of one kind it has that a stage could take together.
-int Scheduler::Records::devices_together(const Worker& worker) {
+int Scheduler::Records::devices_of_a_kind(const Worker& worker) {
   std::set<int> devices(worker.device_of.begin(), worker.device_of.end());
   const auto cpus = std::count(worker.device_of.begin(), worker.device_of.end(), 0);
   devices.erase(0);
   return static_cast<int>(std::max<std::ptrdiff_t>({1, cpus, std::ssize(devices)}));
+}
+
+// How many of them a stage could take together.
+int Scheduler::Records::devices_together(const Worker& worker) { return worker.gangs ? devices_of_a_kind(worker) : 1; }
+
+// Why that is one, for sentences that begin with the worker; empty: it is not for a reason of its own.
+std::string Scheduler::Records::why_apart(const Worker& worker) {
+  if (worker.gangs) return "";
+  return worker.apart.empty() ? "is of a release that trains on one at a time: update it" : worker.apart;
 }
 
 std::size_t Scheduler::Records::slots_busy(const Worker& worker) const {

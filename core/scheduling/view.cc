@@ -54,7 +54,8 @@ Fleet Scheduler::View::fleet() const {
     if (worker.row.state == WorkerState::kDraining) ++out.draining;
     if (worker.row.state != WorkerState::kActive) continue;
     out.workers.push_back({worker.row.name, worker.row.slots_json, worker.revisions, worker.slots,
-                           records_.slots_busy(worker), worker.gangs ? Records::devices_together(worker) : 1});
+                           records_.slots_busy(worker), Records::devices_together(worker),
+                           Records::devices_of_a_kind(worker), Records::why_apart(worker)});
   }
   return out;
 }

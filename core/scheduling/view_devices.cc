@@ -9,24 +9,26 @@ namespace locus {
 std::string Scheduler::View::explain_size(const Stage& stage) const {
   const int needed = records_.fewest_devices(stage);
   if (needed == 1) return "";
-  const Worker *largest = nullptr, *older = nullptr;
+  const Worker *largest = nullptr, *apart = nullptr;
+  const auto more = [](const Worker* than, const Worker& worker) {
+    return than == nullptr || Records::devices_of_a_kind(worker) > Records::devices_of_a_kind(*than);
+  };
   for (const auto& [id, worker] : records_.workers_) {
     if (!worker.connected || worker.row.state != WorkerState::kActive || !meets_one(worker, stage)) continue;
     if (first_missing(records_.requirements_[stage.requirement], worker.revisions)) continue;
-    if (Records::devices_together(worker) >= needed && worker.gangs) return "";
-    const Worker*& place = worker.gangs ? largest : older;
-    if (place == nullptr || Records::devices_together(worker) > Records::devices_together(*place)) place = &worker;
+    if (Records::devices_together(worker) >= needed) return "";
+    const Worker*& place = worker.gangs ? largest : apart;
+    if (more(place, worker)) place = &worker;
   }
   std::string text = "waits for a larger worker: it needs " + std::to_string(needed) + " devices of one node";
   if (largest != nullptr) {
     text += ", the largest has " + std::to_string(Records::devices_together(*largest)) + " (" + largest->row.name + ")";
   }
-  if (older != nullptr && Records::devices_together(*older) >= needed) {
-    text += std::string(largest != nullptr ? "; " : ", ") + older->row.name + " has " +
-            std::to_string(Records::devices_together(*older)) +
-            " and is of a release that trains on one at a time: update it";
-  } else if (largest == nullptr && older != nullptr) {
-    text += ", and " + older->row.name + " is of a release that trains on one at a time: update it";
+  if (apart != nullptr && Records::devices_of_a_kind(*apart) >= needed) {
+    text += std::string(largest != nullptr ? "; " : ", ") + apart->row.name + " has " +
+            std::to_string(Records::devices_of_a_kind(*apart)) + " and " + Records::why_apart(*apart);
+  } else if (largest == nullptr && apart != nullptr) {
+    text += ", and " + apart->row.name + " " + Records::why_apart(*apart);
   }
   return text;
 }

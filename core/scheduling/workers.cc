@@ -125,6 +125,7 @@ void Scheduler::State::take_offer(Worker& worker, const WorkerRegistered& event)
   take_slots(worker, event.slots);
   worker.labels = event.labels.effective();
   worker.gangs = event.gangs;
+  worker.apart = event.apart;
 }
 
 // A daemon started anew: whatever its predecessor ran and it does not hold died with the predecessor.

@@ -11,6 +11,11 @@ std::int64_t Gang::of_leader(std::int64_t value) {
   return shared.item<std::int64_t>();
 }
 
+std::string no_gang_on(const std::string& device) {
+  if (device == "cpu") return "";
+  return "cannot train on several GPUs together: no exchange between GPUs is built in";
+}
+
 std::unique_ptr<Gang> join_gang(const GangPlace& place, at::Device device) {
   if (place.world < 2 || place.rank < 0 || place.rank >= place.world) {
     throw std::invalid_argument("rank " + std::to_string(place.rank) + " of " + std::to_string(place.world) +

@@ -44,6 +44,10 @@ class Gang : public Peers {
   int rank_, world_;
 };
 
+// Why processes on devices of that kind ("cpu", "cuda") cannot train one model together here: a predicate, "cannot train on
+// several GPUs together: ...". Empty: they can.
+std::string no_gang_on(const std::string& device);
+
 // Waits until all processes have come. Throws PeerLostError when they do not within the time-out, std::invalid_argument for a
 // place that is none and for devices between which nothing is exchanged yet: all but the CPU.
 std::unique_ptr<Gang> join_gang(const GangPlace& place, at::Device device);

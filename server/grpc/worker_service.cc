@@ -1,17 +1,15 @@
 // WorkerService on gRPC.
 #include "server/grpc/worker_service.h"
-#include "core/base/json_document.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include "core/base/error.h"
 #include "core/base/invalid.h"
+#include "core/base/json_document.h"
 #include "core/base/utf8.h"
-#include "core/experiment/labels.h"
-#include "core/experiment/required_code.h"
 #include "core/limits.h"
 #include "server/analysis/system_series.h"
+#include "server/grpc/announcement.h"
 #include "server/grpc/point_stream.h"
 #include "server/grpc/pull_stream.h"
 #include "server/grpc/unary.h"
@@ -20,100 +18,6 @@
 
 namespace locus::server {
 namespace {
-
-constexpr int kSlotsMost = 1024, kRevisionsMost = 10'000, kHeldMost = 4096, kDatasetsMost = 1000;
-constexpr std::size_t kTextMost = 256;
-constexpr int kGangProtocol = 3;  // from which on a worker knows stages over several devices
-constexpr Microseconds kLifeMost = std::chrono::microseconds(std::chrono::years(10)).count();  // who says more stays
-
-absl::Status check(const v1::RegisterWorkerRequest& request) {
-  if (request.protocol_version() < kProtocolOldest || request.protocol_version() > kProtocolVersion) {
-    return make_error(
-        absl::StatusCode::kFailedPrecondition, ErrorReason::kUnsupportedVersion,
-        "the worker speaks protocol version " + std::to_string(request.protocol_version()) +
-            " and this server version " + std::to_string(kProtocolVersion) + ", from " +
-            std::to_string(kProtocolOldest) + " on; install the same release of Locus on both",
-        "protocol_version",
-        {{"worker", std::to_string(request.protocol_version())}, {"server", std::to_string(kProtocolVersion)}});
-  }
-  if (request.name().empty() || request.name().size() > kTextMost)
-    return invalid("name", "a worker's name has 1 to 256 bytes");
-  const auto plain = [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '_' || c == '.'; };
-  if (!std::isalnum(static_cast<unsigned char>(request.name().front())) ||
-      !std::all_of(request.name().begin(), request.name().end(), plain))
-    return invalid("name", "a worker's name begins with a letter or digit and goes on with those, '-', '_' or '.'");
-  if (request.session().empty() || request.session().size() > kTextMost)
-    return invalid("session", "a session has 1 to 256 bytes");
-  if (request.instance().size() > kTextMost) return invalid("instance", "an instance has at most 256 bytes");
-  if (request.slots_size() == 0)
-    return invalid("slots", "a worker without slots can run nothing; announce at least one");
-  for (const auto& [dataset, why] : request.data().missing()) {
-    if (dataset.size() > kTextMost || why.size() > static_cast<std::size_t>(kReasonLength))
-      return invalid("data.missing", "a dataset's id has at most 256 bytes, what is missing of it at most 4096");
-  }
-  if (request.data().datasets_size() + request.data().missing_size() > kDatasetsMost)
-    return invalid("data", "a worker announces at most 1000 datasets");
-  if (request.slots_size() > kSlotsMost || request.revisions_size() > kRevisionsMost ||
-      request.held_size() > kHeldMost) {
-    return make_error(absl::StatusCode::kResourceExhausted, ErrorReason::kLimitExceeded,
-                      "a worker may announce at most 1024 slots, 10000 revisions and 4096 held attempts");
-  }
-  return absl::OkStatus();
-}
-
-absl::Status check_labels(const v1::RegisterWorkerRequest& request) {
-  if (static_cast<std::size_t>(request.labels_size()) > kLabelsMost)
-    return invalid("labels", "a worker announces at most 64 labels");
-  for (const auto& [key, value] : request.labels()) {
-    if (!valid_label_key(key) || value.size() > kLabelBytes) {
-      return invalid("labels",
-                     "a label's key is lower-case letters, digits, '.' and '-', at most 63, maybe after node/, and "
-                     "its value has at most 128 bytes");
-    }
-  }
-  return absl::OkStatus();
-}
-
-// What its certificate grants a worker, and what it says of itself. Where nobody is asked who they are, that is as good.
-absl::StatusOr<WorkerLabels> labels_of(Store& store, const Principal& who, const v1::RegisterWorkerRequest& request) {
-  LOCUS_RETURN_IF_ERROR(check_labels(request));
-  WorkerLabels out;
-  for (const auto& [key, value] : request.labels()) out.announced[key] = value;
-  if (unasked(who)) std::swap(out.granted, out.announced);
-  if (who.via != Via::kCertificate) return out;
-  const auto row = store.identity().certificate(who.credential);
-  if (absl::IsNotFound(row.status())) return out;  // of an authority that is not ours
-  LOCUS_RETURN_IF_ERROR(row.status());
-  out.granted = stored_labels(Json{{"granted", Json::parse(row->labels_json, nullptr, false)}}.dump()).granted;
-  return out;
-}
-
-WorkerRegistered to_event(const v1::RegisterWorkerRequest& request) {
-  WorkerRegistered event;
-  event.name = request.name();
-  event.session = request.session();
-  event.host = request.host();
-  event.version = request.version();
-  event.catalog_digest = request.catalog_digest();
-  event.slots_json = slots_to_json(request.slots());
-  for (const auto& slot : request.slots()) event.slots.push_back({slot.device(), slot.index(), slot.threads()});
-  for (const auto& [item, revision] : request.revisions()) event.revisions[item] = revision;
-  for (const auto& extension : request.extensions())
-    event.revisions[extension_requirement(extension.name(), extension.digest())] = kCopyRevision;
-  event.running = from_proto(request.held());
-  event.gangs = request.protocol_version() >= kGangProtocol;
-  event.instance = request.instance();
-  event.take_over = request.take_over();
-  if (request.has_time_left()) {
-    event.time_left = std::clamp<Microseconds>(from_duration(request.time_left()), 0, kLifeMost);
-    event.lifetime = std::clamp<Microseconds>(from_duration(request.lifetime()), *event.time_left, kLifeMost);
-  }
-  if (request.has_data()) {
-    event.datasets.emplace(request.data().datasets().begin(), request.data().datasets().end());
-    event.data_json = data_to_json(request.data());
-  }
-  return event;
-}
 
 void fill(const Grant& grant, v1::StageGrant* out) {
   out->set_stage(grant.stage_id);
@@ -186,10 +90,10 @@ LOCUS_CALLS_OF_WorkerService(LOCUS_SERVE_CALL)
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   const Caller caller = LOCUS_CALLER_OF(RegisterWorker);
   absl::Status status = api_.gate().admit(caller, *request);
-  if (status.ok()) status = check(*request);
-  WorkerRegistered event = to_event(*request);
+  if (status.ok()) status = check_announcement(*request);
+  WorkerRegistered event = announced(*request);
   if (status.ok()) {
-    auto labels = labels_of(store_, caller.principal, *request);
+    auto labels = announced_labels(store_, caller.principal, *request);
     status = labels.status();
     if (status.ok()) event.labels = *std::move(labels);
   }

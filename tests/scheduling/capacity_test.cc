@@ -63,6 +63,20 @@ TEST(Capacity, NamesTheDevicesThatAreNeededTogetherAndTheMostAWorkerHas) {
                           "it has 4"));
 }
 
+TEST(Capacity, SaysWhyDevicesThatAreThereCannotBeTakenTogether) {
+  WorkerOffer gpus = offer("g", 80, 8, "cuda");
+  gpus.devices = 8, gpus.apart = "cannot train on several GPUs together: no libnccl.so.2";
+  EXPECT_THAT(capacity_warnings({{"four", {plain()}, 4}}, {{gpus}, 0, 0}),
+              ElementsAre("training 'four' needs 4 devices of one node, and g has 8 and cannot train on several GPUs "
+                          "together: no libnccl.so.2"));
+  WorkerOffer cpus = offer("w", 2, 2);
+  cpus.together = cpus.devices = 2;
+  EXPECT_THAT(capacity_warnings({{"four", {plain()}, 4}}, {{cpus, gpus}, 0, 0}),
+              ElementsAre("training 'four' needs 4 devices of one node, and the largest connected worker that can run "
+                          "it has 2; g has 8 and cannot train on several GPUs together: no libnccl.so.2"));
+  EXPECT_THAT(capacity_warnings({{"two", {plain()}, 2}}, {{cpus, gpus}, 0, 0}), ElementsAre());
+}
+
 TEST(Capacity, NamesTheMemoryThatIsNeededAndTheMostThereIs) {
   const std::vector<CellNeed> cells = {{"small", {plain(1)}}, {"large", {plain(20)}}, {"larger", {plain(30)}}};
   EXPECT_THAT(capacity_warnings(cells, {{offer("w", 8), offer("x", 16)}, 0, 0}),

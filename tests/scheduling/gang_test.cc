@@ -145,6 +145,24 @@ TEST(Gang, IsNeverGivenToAWorkerThatDoesNotKnowIt) {
   EXPECT_TRUE(h.ask("n", numbered(2)));
 }
 
+TEST(Gang, IsNeverGivenToAWorkerWhoseDevicesCannotBeTakenTogether) {
+  Harness h;
+  h.submit(together(2, {"a"}));
+  WorkerRegistered gpus;
+  gpus.name = "gpus", gpus.session = "s";
+  gpus.slots = {{"cuda", 0, 1}, {"cuda", 1, 1}};
+  gpus.revisions = Harness::default_revisions();
+  gpus.apart = "cannot train on several GPUs together: no libnccl.so.2";
+  h.announce(gpus);
+  EXPECT_FALSE(h.ask("s", numbered(2)));
+  EXPECT_EQ(h.explain(h.train("a")),
+            "waits for a larger worker: it needs 2 devices of one node, gpus has 2 and cannot train on several GPUs "
+            "together: no libnccl.so.2");
+  EXPECT_EQ(h.scheduler().fleet().workers.front().together, 1);
+  h.submit(alone({"b"}));
+  EXPECT_EQ(h.ask("s", numbered(2))->stage_id, h.train("b").id) << "and nothing is kept free for it";
+}
+
 TEST(Gang, SaysHowManyDevicesItNeedsAndTheLargestWorkerHas) {
   Harness h;
   h.submit(together(8, {"a"}));

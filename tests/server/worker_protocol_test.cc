@@ -31,6 +31,40 @@ TEST_F(WorkerProtocol, RefusesAnotherProtocolVersionNamingBoth) {
   EXPECT_TRUE(worker.register_with([](v1::RegisterWorkerRequest& request) { request.set_protocol_version(3); }).ok());
 }
 
+TEST_F(WorkerProtocol, TakesDevicesTogetherOfAWorkerThatSaysItCan) {
+  submit(small_specification({{"placement", {{"devices", 2}}}}));
+  FakeWorker worker(channel_, "gpus");
+  const auto reason = [&](const std::string& device, const std::function<void(v1::RegisterWorkerRequest&)>& says) {
+    EXPECT_TRUE(worker
+                    .register_with([&](v1::RegisterWorkerRequest& request) {
+                      request.clear_slots();
+                      for (const int index : {0, 1}) {
+                        v1::Slot& slot = *request.add_slots();
+                        slot.set_device(device), slot.set_index(index), slot.set_threads(1);
+                      }
+                      says(request);
+                    })
+                    .ok());
+    v1::ExplainRequest why;
+    why.set_trial("small/0");
+    v1::Explanation answer;
+    EXPECT_TRUE(experiments_->Explain(deadline().get(), why, &answer).ok());
+    return answer.ShortDebugString();
+  };
+  const auto nothing = [](v1::RegisterWorkerRequest&) {};
+  const std::string several = "takes 2 devices of one worker together", none = "waits for a larger worker";
+  EXPECT_NE(reason("cpu", nothing).find(several), std::string::npos) << "as before there was such a word";
+  EXPECT_NE(reason("cuda", nothing).find(none), std::string::npos);
+  EXPECT_NE(reason("cpu", [](v1::RegisterWorkerRequest& request) { request.mutable_together(); }).find(none),
+            std::string::npos);
+  const auto can = [](v1::RegisterWorkerRequest& request) { request.mutable_together()->add_devices("cuda"); };
+  EXPECT_NE(reason("cuda", can).find(several), std::string::npos);
+  const std::string cannot = reason("cuda", [](v1::RegisterWorkerRequest& request) {
+    (*request.mutable_together()->mutable_missing())["cuda"] = "cannot do that: no library";
+  });
+  EXPECT_NE(cannot.find("gpus has 2 and cannot do that: no library"), std::string::npos) << cannot;
+}
+
 TEST_F(WorkerProtocol, TellsAnUnknownSessionToRegister) {
   FakeWorker worker(channel_, "unknown");
   grpc::Status status;

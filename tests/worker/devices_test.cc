@@ -42,6 +42,19 @@ TEST(OfferedSlots, AreOneForEachGpu) {
   EXPECT_EQ(offered_slots(kTwoGpus, options, 8)->size(), 1U);
 }
 
+TEST(OfferedSlots, AreTakenTogetherWhereTheTrainerCan) {
+  WorkerOptions cpu, cuda;
+  cuda.device = "cuda";
+  Json said = kTwoGpus;
+  const auto on_cpu = *offered_slots(said, cpu, 2), on_gpus = *offered_slots(said, cuda, 8);
+  EXPECT_EQ(together_on(said, on_cpu).missing().at("cpu"), "has a trainer that trains on one device at a time");
+  said["together"] = {"cpu"};
+  said["apart"] = {{"cuda", "cannot train on several GPUs together: no library"}};
+  EXPECT_EQ(together_on(said, on_cpu).devices(0), "cpu");
+  EXPECT_EQ(together_on(said, on_gpus).devices_size(), 0);
+  EXPECT_EQ(together_on(said, on_gpus).missing().at("cuda"), "cannot train on several GPUs together: no library");
+}
+
 TEST(OfferedSlots, AreSeveralOnAGpuThatShareItsMemory) {
   WorkerOptions options;
   options.device = "cuda";

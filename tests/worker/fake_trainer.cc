@@ -260,7 +260,7 @@ class Trainer {
 int main(int argc, char** argv) {
   const std::string command = argc > 1 ? argv[1] : "";
   if (command == "devices") {
-    locus::Json devices = {{"cpu", true}, {"cuda", locus::Json::array()}};
+    locus::Json devices = {{"cpu", true}, {"cuda", locus::Json::array()}, {"together", {"cpu"}}};
     const char* gpus = std::getenv("FAKE_TRAINER_GPUS");
     for (int i = 0; gpus && i < std::atoi(gpus); ++i)
       devices["cuda"].push_back({{"index", i}, {"name", "Pretended"}, {"memory_bytes", 16'000'000'000}});

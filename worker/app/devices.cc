@@ -121,6 +121,19 @@ std::map<std::string, std::string> labels_of_node(const std::vector<DeviceSlot>&
   return out;
 }
 
+v1::Together together_on(const Json& devices, const std::vector<DeviceSlot>& slots) {
+  v1::Together out;
+  if (slots.empty()) return out;
+  const std::string& kind = slots.front().device;  // all of them are of one
+  const Json together = devices.value("together", Json::array()), apart = devices.value("apart", Json::object());
+  if (std::find(together.begin(), together.end(), Json(kind)) != together.end()) {
+    out.add_devices(kind);
+  } else {
+    (*out.mutable_missing())[kind] = apart.value(kind, "has a trainer that trains on one device at a time");
+  }
+  return out;
+}
+
 int shared_device(const DeviceSlot& slot, const WorkerOptions& options) {
   if (slot.device == "cuda") return slot.index;
   return options.memory_bytes > 0 ? 0 : -1;

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/catalog/catalog.h"
+#include "locus/v1/worker_service.pb.h"
 #include "worker/app/packing.h"
 #include "worker/app/slot.h"
 #include "worker/app/worker.h"
@@ -30,6 +31,9 @@ absl::StatusOr<std::vector<DeviceSlot>> offered_slots(const Json& devices, const
 
 // What the worker says of its machine (core/experiment/labels.h): "node/cores", "node/device", "node/gpu-name".
 std::map<std::string, std::string> labels_of_node(const std::vector<DeviceSlot>& slots);
+
+// Which kinds of its slots' devices a stage can be given several of, from the answer of `locus-trainer devices`.
+v1::Together together_on(const Json& devices, const std::vector<DeviceSlot>& slots);
 
 // The number of the device that a slot shares with others as far as packing goes; -1: none.
 int shared_device(const DeviceSlot& slot, const WorkerOptions& options);

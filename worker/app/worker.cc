@@ -191,6 +191,7 @@ absl::Status Worker::open_link() {
     slot->set_name(device.name);
     slot->set_memory_bytes(device.memory_bytes);
   }
+  *announcement.mutable_together() = together_on(found_, devices_);
   const LeasePolicy leases{.heartbeat = std::chrono::microseconds(options_.heartbeat).count()};
   LinkOptions link{.server = options_.server,
                    .tls = options_.tls,

@@ -10,6 +10,7 @@
 #include "engine/base/device.h"
 #include "engine/base/memory.h"
 #include "engine/catalog/catalog.h"
+#include "engine/distributed/gang.h"
 #include "engine/kernels/plugin.h"
 #include "engine/plugin/load.h"
 #include "worker/trainer/data.h"
@@ -62,6 +63,14 @@ locus::Json devices() {
       out["cuda"].push_back({{"index", device.index}, {"name", device.name}, {"memory_bytes", device.memory_bytes}});
   } catch (const std::exception& error) {
     out["cuda_unusable"] = error.what();
+  }
+  for (const char* device : {"cpu", "cuda"}) {
+    const std::string missing = locus::engine::no_gang_on(device);
+    if (missing.empty()) {
+      out["together"].push_back(device);
+    } else {
+      out["apart"][device] = missing;
+    }
   }
   out["libraries"] = library_folders();
   return out;
