@@ -21,6 +21,7 @@ std::unique_ptr<Gang> join_gang(const GangPlace& place, at::Device device) {
     throw std::invalid_argument("rank " + std::to_string(place.rank) + " of " + std::to_string(place.world) +
                                 " processes is no place in a group of several");
   }
+  if (place.rendezvous == nullptr) throw std::invalid_argument("processes that cannot find one another form no group");
   if (!device.is_cpu()) {
     throw std::invalid_argument("a training over several devices runs on CPU slots alone; this one is given " +
                                 device.str() + ": set placement.devices to 1 or choose workers with --device cpu");

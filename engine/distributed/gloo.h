@@ -5,8 +5,8 @@
 
 namespace locus::engine {
 
-// By c10d's Gloo over the loopback interface; processes find one another through the file of the place, so that no port
-// is given away. Throws PeerLostError.
+// By c10d's Gloo over the loopback interface; processes find one another through the place's rendezvous. Throws
+// PeerLostError.
 std::unique_ptr<Gang> join_gloo(const GangPlace& place);
 
 }  // namespace locus::engine

@@ -1,18 +1,17 @@
 // Where a process stands among those that train one model together.
 #pragma once
 
-#include <filesystem>
 #include <stdexcept>
-#include <string>
 
 namespace locus::engine {
+
+class Rendezvous;
 
 // Of `world` processes, which all are given the same but for `rank`.
 struct GangPlace {
   int rank = 0;                      // from 0; the process of rank 0 speaks for all
   int world = 1;                     // 1: it trains alone, and nothing below counts
-  std::filesystem::path rendezvous;  // a file, made by whoever comes first, in a folder that all may write to
-  std::string token;                 // of the attempt: processes of different tokens never meet
+  Rendezvous* rendezvous = nullptr;  // how it finds the others; must be there for as long as the group is
   double timeout_seconds = 300;      // that a process waits for another one, to form the group and in every exchange
   // Above 0: from the first step on it waits so long, or for 20 median steps where these are longer.
   double silence_seconds = 0;

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "engine/base/stage_aborted.h"
 #include "engine/stage/stage.h"
 
 namespace locus::engine {
@@ -24,12 +25,6 @@ struct StageReport {
   std::int64_t parked_step = 0;        // with parked: of the checkpoint to go on from
   std::int64_t peak_memory_bytes = 0;  // of tensors on its device, at most; 0: not known
   Json environment;
-};
-
-// Thrown by an observer to end a stage from outside; passes through run_stage untouched.
-class StageAborted : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
 };
 
 // Runs in the calling thread, which is the one thread that calls `observer`. Sets torch's thread count and

@@ -10,6 +10,7 @@
 // Actions, before the step is reported: "signal" (number), "exit" (status), "hang", "hang-hard" (ignores
 // SIGTERM), "gate" (path of a FIFO: waits until someone has opened and closed it for writing), "await-wish",
 // "await-until" (step: waits until that is its stop point),
+// "ask" (question, as: the attempt it says it is of; a refusal ends it, the environment has the answer),
 // "fail" (class, reason), "garbage", "print" (text), "idle-exit" (after done). A checkpoint is a file with
 // the step; the value of every point is its step.
 #include <fcntl.h>
@@ -76,13 +77,13 @@ class Trainer {
     const std::int64_t resumed = step_;
     const std::int64_t steps = script_.at("steps").get<std::int64_t>();
     const char* threads = std::getenv("OMP_NUM_THREADS");
-    Json environment = {{"device", start.at("execution").at("device")},
-                        {"threads", threads ? threads : ""},
-                        {"inputs", start.at("inputs")},
-                        {"pid", ::getpid()}};
-    if (start.at("execution").contains("gang")) environment["gang"] = start.at("execution").at("gang");
-    for (const Json& path : script_.value("read", Json::array())) environment["read"].push_back(read_error(path));
-    send({{"type", "started"}, {"environment", environment}, {"steps", steps}, {"resumed_step", resumed}});
+    environment_ = {{"device", start.at("execution").at("device")},
+                    {"threads", threads ? threads : ""},
+                    {"inputs", start.at("inputs")},
+                    {"pid", ::getpid()}};
+    if (start.at("execution").contains("gang")) environment_["gang"] = start.at("execution").at("gang");
+    for (const Json& path : script_.value("read", Json::array())) environment_["read"].push_back(read_error(path));
+    send({{"type", "started"}, {"environment", environment_}, {"steps", steps}, {"resumed_step", resumed}});
     while (step_ < steps) {
       take_wish(false);
       if (parks()) return park();
@@ -108,7 +109,7 @@ class Trainer {
     send({{"type", "done"},
           {"outcome", "succeeded"},
           {"results", Json::array({key})},
-          {"environment", environment},
+          {"environment", environment_},
           {"outputs", outputs_with(path)}});
     if (script_.value("exit_after_done", false)) ::_exit(0);
   }
@@ -211,11 +212,25 @@ class Trainer {
     }
     if (what == "gate") wait_at_gate(found->at("path").get<std::string>());
     if (what == "await-wish") take_wish(true);
+    if (what == "ask" && !ask(*found)) return false;
     while (what == "await-until" && until_ != found->at("step").get<std::int64_t>()) take_frame();
     if (what == "garbage") [[maybe_unused]]
       const ssize_t n = ::write(fd_, "\xff\xff\xff\xff garbage", 12);
     if (what != "fail") return true;
     send({{"type", "failed"}, {"class", found->at("class")}, {"reason", found->at("reason")}});
+    return false;
+  }
+
+  bool ask(const Json& action) {
+    Json question = action.at("question");
+    question.update({{"type", "store"}, {"ask", 1}, {"attempt", action.value("as", attempt_)}});
+    write_frame(fd_, question);
+    auto frame = read_frame(fd_);
+    while (frame && frame->at("type") != "stored") frame = read_frame(fd_);
+    if (!frame) ::_exit(0);
+    environment_["answered"] = *frame;
+    if (!frame->contains("refused")) return true;
+    send({{"type", "failed"}, {"class", "code"}, {"reason", frame->at("refused")}});
     return false;
   }
 
@@ -249,7 +264,7 @@ class Trainer {
 
   const int fd_;
   std::string attempt_, work_, wish_;
-  Json script_;
+  Json script_, environment_;
   std::int64_t step_ = 0, until_ = 0;
   int rank_ = 0;
 };

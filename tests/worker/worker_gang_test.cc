@@ -31,7 +31,31 @@ TEST_F(WorkerGang, IsATrainerForEachSlotAndOneOutcome) {
   EXPECT_EQ(gang.at("rank"), 0);
   EXPECT_EQ(gang.at("timeout_seconds"), 60) << "as long as the daemon bears a trainer that has made no step";
   EXPECT_EQ(gang.at("silence_seconds"), 60);
-  EXPECT_THAT(gang.at("rendezvous").get<std::string>(), HasSubstr("1-1/rendezvous"));
+}
+
+TEST_F(WorkerGang, LeavesWordsForItsRanks) {
+  Daemon daemon(server_.address(), work(), kTwoSlots);
+  const auto asks = [](int rank, const Json& question) {
+    return Json{{"do", "ask"}, {"rank", rank}, {"question", question}};
+  };
+  const auto id = add({{"steps", 3},
+                       {"at",
+                        {{"1", asks(0, {{"op", "wait"}, {"keys", {"a"}}})},
+                         {"2", asks(1, {{"op", "set"}, {"key", "a"}, {"value", "2a"}})}}}});
+  ASSERT_TRUE(store_.wait_state(id, "succeeded")) << daemon.log();
+  EXPECT_EQ(Json::parse(outcome(id, 1).environment_json()).at("answered").at("values"), Json({"2a"}));
+}
+
+TEST_F(WorkerGang, IsClosedToARankOfAnOlderAttempt) {
+  store_.attempts_at_most = 1;
+  Daemon daemon(server_.address(), work(), kTwoSlots);
+  for (const int rank : {0, 1}) {
+    const Json stale = {
+        {"do", "ask"}, {"rank", rank}, {"as", "1/0"}, {"question", {{"op", "set"}, {"key", "a"}, {"value", "2a"}}}};
+    const auto id = add({{"steps", 3}, {"at", {{"2", stale}}}});
+    ASSERT_TRUE(store_.wait_state(id, "failed")) << daemon.log();
+    EXPECT_THAT(outcome(id, 1).reason(), HasSubstr("and 1/0 is over"));
+  }
 }
 
 TEST_F(WorkerGang, GivesAllItsSlotsBack) {

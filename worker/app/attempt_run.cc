@@ -72,7 +72,7 @@ bool AttemptRun::run(const Json& start) {
     until_told_ = start.value("until", kToTheEnd);
     work_ = start.at("execution").at("work").get<std::string>();
     tell(start);
-    if (peers_ != nullptr) peers_->start(start);
+    if (peers_ != nullptr) peers_->start(start, [this](const Json& frame) { tell(frame); });
     while (step()) {
     }
   } catch (const std::exception& error) {
@@ -204,8 +204,12 @@ void AttemptRun::take_frames() {
 }
 
 void AttemptRun::take_frame(const Json& frame) {
-  if (frame.value("attempt", "") != name_) return;  // late words about an attempt that is over
   const std::string type = frame.at("type").get<std::string>();
+  if (peers_ != nullptr && type == kFrameStore) {  // of another attempt: it is refused
+    watchdog_.heard(now());
+    return peers_->meet(0, frame);
+  }
+  if (frame.value("attempt", "") != name_) return;  // late words about an attempt that is over
   watchdog_.heard(now());
   if (ending_ == Ending::kCancelling && type != "done" && type != "failed") return;
   if (type == "started") {

@@ -12,13 +12,10 @@ constexpr auto kDismissed = std::chrono::seconds(2);  // until a trainer that is
 }  // namespace
 
 Json gang_frame(Json start, int world, GangPatience patience) {
-  Json& execution = start.at("execution");
-  const std::filesystem::path work = execution.at("work").get<std::string>();
-  execution["gang"] = {{"rank", 0},
-                       {"world", world},
-                       {"rendezvous", (work / "rendezvous").string()},
-                       {"timeout_seconds", static_cast<double>(patience.start) / 1e6},
-                       {"silence_seconds", static_cast<double>(patience.least) / 1e6}};
+  start.at("execution")["gang"] = {{"rank", 0},
+                                   {"world", world},
+                                   {"timeout_seconds", static_cast<double>(patience.start) / 1e6},
+                                   {"silence_seconds", static_cast<double>(patience.least) / 1e6}};
   return start;
 }
 
@@ -26,15 +23,31 @@ Peers::Peers(std::vector<std::unique_ptr<TrainerProcess>> trainers) {
   for (auto& trainer : trainers) peers_.push_back({std::move(trainer)});
 }
 
-void Peers::start(const Json& start) {
+void Peers::start(const Json& start, std::function<void(const Json&)> leader) {
   attempt_ = start.at("attempt").get<std::string>();
+  board_.emplace(attempt_);
+  leader_ = std::move(leader);
   for (std::size_t i = 0; i < peers_.size(); ++i) {
     Json own = start;
     own.at("execution").at("gang").at("rank") = i + 1;
-    try {
-      peers_[i].trainer->send(own);
-    } catch (const FrameError& error) {  // it has gone, which listening shows
-      log_debug("attempt {}: {}", attempt_, error.what());
+    tell(*peers_[i].trainer, own);
+  }
+}
+
+void Peers::tell(TrainerProcess& trainer, const Json& frame) {
+  try {
+    trainer.send(frame);
+  } catch (const FrameError& error) {  // it has gone, which listening shows
+    log_debug("trainer {}: {}", trainer.pid(), error.what());
+  }
+}
+
+void Peers::meet(int rank, const Json& question) {
+  for (const RendezvousBoard::Answer& answer : board_->take(rank, question)) {
+    if (answer.rank == 0) {
+      leader_(answer.frame);
+    } else {
+      tell(*peers_.at(static_cast<std::size_t>(answer.rank) - 1).trainer, answer.frame);
     }
   }
 }
@@ -63,8 +76,9 @@ void Peers::listen() {
 }
 
 void Peers::take(std::size_t index, const Json& frame) {
-  if (frame.value("attempt", "") != attempt_) return;
   const std::string type = frame.value("type", "");
+  if (type == kFrameStore) return meet(static_cast<int>(index) + 1, frame);  // which refuses one of another attempt
+  if (frame.value("attempt", "") != attempt_) return;
   if (type != "done" && type != "failed") return;  // it lives
   peers_[index].ended = true;
   if (type == "done") return;
@@ -83,12 +97,7 @@ void Peers::blame(std::size_t index, const std::string& failure_class, const std
 }
 
 void Peers::dismiss() {
-  for (Peer& peer : peers_) {
-    try {
-      peer.trainer->send({{"type", "shutdown"}});
-    } catch (const FrameError&) {  // it has gone already
-    }
-  }
+  for (Peer& peer : peers_) tell(*peer.trainer, {{"type", "shutdown"}});
   for (Peer& peer : peers_) peer.trainer->wait_end(kDismissed);
 }
 

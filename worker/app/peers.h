@@ -11,6 +11,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/json.h"
+#include "core/base/rendezvous.h"
 #include "locus/v1/worker_service.pb.h"
 #include "worker/app/trainer_process.h"
 
@@ -24,7 +25,7 @@ struct GangPatience {
   Microseconds least = 0;  // from then on, or 20 median steps
 };
 
-// The frame `start` for rank 0 of `world` trainers, which meet in the folder of the attempt.
+// The frame `start` for rank 0 of `world` trainers.
 Json gang_frame(Json start, int world, GangPatience patience);
 
 // Lives on one thread, that of the trainers. Destroyed: they are killed.
@@ -33,7 +34,10 @@ class Peers {
   // Of ranks 1, 2 and so on, each having said hello.
   explicit Peers(std::vector<std::unique_ptr<TrainerProcess>> trainers);
 
-  void start(const Json& start);  // the frame of rank 0; each is sent its own
+  // The frame of rank 0; each is sent its own. Rank 0 is told what it is to know by `leader`.
+  void start(const Json& start, std::function<void(const Json&)> leader);
+  // A frame `store` of that rank: whoever is to be told something by it is.
+  void meet(int rank, const Json& question);
   void add_to(std::vector<pollfd>& polled) const;
   // Takes in what they have said. Throws FrameError on what cannot be understood.
   void listen();
@@ -49,10 +53,13 @@ class Peers {
     bool ended = false;  // it has reported its end, or is gone
   };
   void take(std::size_t index, const Json& frame);
+  static void tell(TrainerProcess& trainer, const Json& frame);
   void blame(std::size_t index, const std::string& failure_class, const std::string& reason);
 
   std::vector<Peer> peers_;
   std::string attempt_;
+  std::optional<RendezvousBoard> board_;
+  std::function<void(const Json&)> leader_;
   std::optional<v1::CompleteAttemptRequest> cause_;
   bool lost_others_ = false;
 };

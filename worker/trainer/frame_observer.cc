@@ -7,6 +7,7 @@
 #include <iostream>
 
 #include "core/base/frame.h"
+#include "core/base/rendezvous.h"
 #include "core/base/trainer_protocol.h"
 
 namespace locus {
@@ -23,9 +24,9 @@ std::int64_t wall_microseconds() {
       .count();
 }
 
-bool readable(int fd) {
+bool readable(int fd, std::chrono::milliseconds within = {}) {
   pollfd entry{fd, POLLIN, 0};
-  return ::poll(&entry, 1, 0) > 0 && (entry.revents & (POLLIN | POLLHUP | POLLERR)) != 0;
+  return ::poll(&entry, 1, static_cast<int>(within.count())) > 0 && (entry.revents & (POLLIN | POLLHUP | POLLERR)) != 0;
 }
 
 }  // namespace
@@ -92,23 +93,49 @@ std::int64_t FrameObserver::until_step() {
 }
 
 void FrameObserver::listen() {
-  while (readable(fd_)) {
-    const auto frame = read_frame(fd_);
-    if (!frame) throw SessionEnded("the daemon is gone");
-    const std::string type = frame->value("type", "");
-    if (type == "shutdown") throw SessionEnded("the daemon asked for the end");
-    if (type == "wish" && frame->value("attempt", "") == attempt_) {
-      const std::string wanted = frame->value("wish", "");
-      if (wanted == kWishCancel) wish_ = Wish::kCancel;
-      if (wanted == kWishCheckpointAndStop && wish_ != Wish::kCancel) wish_ = Wish::kCheckpointAndStop;
-    }
-    if (type == kFrameUntil && frame->value("attempt", "") == attempt_)
-      until_step_ = frame->value("step", std::int64_t{0});
-    if (type == "start") {
-      write_frame(fd_, {{"type", "failed"},
-                        {"attempt", frame->value("attempt", "")},
-                        {"class", "code"},
-                        {"reason", "this trainer is busy with attempt " + attempt_ + "; it runs one at a time"}});
+  while (readable(fd_)) take(read());
+}
+
+Json FrameObserver::read() {
+  auto frame = read_frame(fd_);
+  if (!frame) throw SessionEnded("the daemon is gone");
+  if (frame->value("type", "") == "shutdown") throw SessionEnded("the daemon asked for the end");
+  return *std::move(frame);
+}
+
+void FrameObserver::take(const Json& frame) {
+  const std::string type = frame.value("type", "");
+  const bool ours = frame.value("attempt", "") == attempt_;
+  if (type == "wish" && ours) {
+    const std::string wanted = frame.value("wish", "");
+    if (wanted == kWishCancel) wish_ = Wish::kCancel;
+    if (wanted == kWishCheckpointAndStop && wish_ != Wish::kCancel) wish_ = Wish::kCheckpointAndStop;
+  }
+  if (type == kFrameUntil && ours) until_step_ = frame.value("step", std::int64_t{0});
+  if (type == "start") {
+    write_frame(fd_, {{"type", "failed"},
+                      {"attempt", frame.value("attempt", "")},
+                      {"class", "code"},
+                      {"reason", "this trainer is busy with attempt " + attempt_ + "; it runs one at a time"}});
+  }
+}
+
+// An answer to a question that was given up meanwhile has another number.
+Json FrameObserver::ask(Json question, std::chrono::milliseconds time) {
+  const auto end = Clock::now() + time;
+  question["type"] = kFrameStore;
+  question["ask"] = ++asked_;
+  send(std::move(question));
+  while (true) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
+    if (left.count() < 0) throw std::runtime_error("the daemon had no word from the others in time");
+    if (!readable(fd_, left)) continue;  // a signal may have come
+    Json frame = read();
+    if (frame.value("type", "") != kFrameStored) {
+      take(frame);
+    } else if (frame.value("ask", std::int64_t{0}) == asked_) {
+      if (frame.contains("refused")) throw std::runtime_error("refused: " + frame.at("refused").get<std::string>());
+      return frame;
     }
   }
 }

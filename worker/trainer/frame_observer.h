@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/json.h"
+#include "engine/distributed/rendezvous.h"
 #include "engine/run/run.h"
 
 namespace locus {
@@ -18,7 +19,7 @@ class SessionEnded : public engine::StageAborted {
 
 // Batches points into frames and limits how often progress is told; reads wishes without waiting. Not
 // thread-safe.
-class FrameObserver : public engine::StageObserver {
+class FrameObserver : public engine::StageObserver, public engine::Rendezvous {
  public:
   // `attempt` is repeated in every frame; `fd` stays the caller's. `until_step`: the stop point that the attempt begins
   // with.
@@ -33,12 +34,17 @@ class FrameObserver : public engine::StageObserver {
   std::int64_t until_step() override;          // throws likewise
   void say(const std::string& line) override;  // to standard output, which the daemon keeps as the log
 
+  // Throws SessionEnded likewise.
+  Json ask(Json question, std::chrono::milliseconds time) override;
+
   void flush();  // sends the points still held
   void report(const engine::StageReport& report);
 
  private:
   void send(Json frame);
   void listen();  // takes in what the daemon has sent
+  Json read();
+  void take(const Json& frame);
 
   int fd_;
   std::string attempt_;
@@ -48,6 +54,7 @@ class FrameObserver : public engine::StageObserver {
   std::int64_t until_step_;
   std::chrono::steady_clock::time_point last_flush_, last_progress_;
   std::string last_phase_;
+  std::int64_t asked_ = 0;  // questions to the board
 };
 
 }  // namespace locus

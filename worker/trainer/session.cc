@@ -16,13 +16,10 @@ namespace locus {
 using namespace engine;
 namespace {
 
-GangPlace parse_gang(const Json& frame) {
-  const Json& gang = frame.at("execution").at("gang");
+GangPlace parse_gang(const Json& gang) {
   GangPlace out;
   out.rank = gang.at("rank");
   out.world = gang.at("world");
-  out.rendezvous = gang.at("rendezvous").get<std::string>();
-  out.token = frame.at("attempt").get<std::string>();
   out.timeout_seconds = gang.value("timeout_seconds", out.timeout_seconds);
   out.silence_seconds = gang.value("silence_seconds", out.silence_seconds);
   return out;
@@ -48,7 +45,7 @@ StageRequest parse_start(const Json& frame) {
   out.cache = data_cache_folder();
   out.checkpoint_seconds = execution.value("checkpoint_seconds", out.checkpoint_seconds);
   out.path = execution.value("path", out.path);
-  if (execution.contains("gang")) out.gang = parse_gang(frame);
+  if (execution.contains("gang")) out.gang = parse_gang(execution.at("gang"));
   out.durable_files = false;  // the daemon uploads them; until then an attempt that loses them is made again
   return request;
 }
@@ -58,6 +55,7 @@ void run_attempt(int fd, const Json& frame) {
   StageRequest request;
   try {
     request = parse_start(frame);
+    request.execution.gang.rendezvous = &observer;
     std::filesystem::create_directories(request.execution.work);
   } catch (const std::exception& error) {
     StageReport refused;

@@ -1,6 +1,8 @@
 // Exchanges between processes: sums, agreement, and what those see who lose another one.
 #include <gmock/gmock.h>
 
+#include "engine/base/stage_aborted.h"
+#include "engine/distributed/store.h"
 #include "tests/engine/distributed/ranks.h"
 
 namespace locus::engine {
@@ -71,17 +73,17 @@ TEST(Gangs, LoseARankThatGoes) {
 }
 
 TEST(Gangs, LoseARankThatIsSilentForLongerThanTheTimeOut) {
-  const RendezvousFolder folder;
+  MeetingPlace meeting;
   std::string seen;
   std::mutex mutex;
   std::condition_variable changed;
   bool given_up = false;
   std::thread silent([&] {
-    const auto gang = join_gang(folder.place(1, 2, "1/1", 1), at::kCPU);
+    const auto gang = join_gang(meeting.place(1, 2, 1), at::kCPU);
     std::unique_lock lock(mutex);
     changed.wait(lock, [&] { return given_up; });
   });
-  seen = attempt_to_meet(folder.place(0, 2, "1/1", 1));
+  seen = attempt_to_meet(meeting.place(0, 2, 1));
   {
     const std::lock_guard lock(mutex);
     given_up = true;
@@ -92,21 +94,49 @@ TEST(Gangs, LoseARankThatIsSilentForLongerThanTheTimeOut) {
 }
 
 TEST(Gangs, NeverHoldARankOfAnOlderAttempt) {
-  const RendezvousFolder folder;
+  MeetingPlace meeting;
   std::string older, newer;
-  std::thread left_over([&] { older = attempt_to_meet(folder.place(1, 2, "1/1", 1)); });
-  newer = attempt_to_meet(folder.place(0, 2, "1/2", 1));
+  std::thread left_over([&] { older = attempt_to_meet(meeting.place(1, 2, 1, "1/0")); });
+  newer = attempt_to_meet(meeting.place(0, 2, 1));
   left_over.join();
-  EXPECT_THAT(older, HasSubstr("rank 1 of 2"));
+  EXPECT_THAT(older, HasSubstr("refused: this is attempt 1/1, and 1/0 is over"));
   EXPECT_THAT(newer, HasSubstr("rank 0 of 2"));
 }
 
+TEST(Gangs, PassOnThatTheDaemonWantsTheEnd) {
+  struct Ended final : Rendezvous {
+    Json ask(Json, std::chrono::milliseconds) override { throw StageAborted("the daemon asked for the end"); }
+  } ended;
+  EXPECT_THROW(join_gang({0, 2, &ended, 1}, at::kCPU), StageAborted);
+}
+
+TEST(LocusStore, IsAStoreAsC10dWantsIt) {
+  MeetingPlace meeting;
+  LocusStore store(meeting.way(), "a/", std::chrono::seconds(60)), other(meeting.way(), "b/", std::chrono::seconds(60));
+  const std::vector<std::uint8_t> bytes = {0, 255, 10};
+  std::thread later([&] { store.clone()->set("key", bytes); });
+  const auto second = LocusStore(meeting.way(), "a/", std::chrono::seconds(60)).get("key");
+  later.join();
+  EXPECT_EQ(second, bytes) << "whoever comes first waits";
+  EXPECT_TRUE(store.check({"key"}));
+  EXPECT_FALSE(store.check({"key", "none"}));
+  EXPECT_FALSE(other.check({"key"})) << "of another prefix";
+  EXPECT_EQ(store.add("count", 5), 5);
+  EXPECT_EQ(store.add("count", -7), -2);
+  EXPECT_EQ(store.get_to_str("count"), "-2");
+  EXPECT_EQ(store.getNumKeys(), 2);
+  EXPECT_TRUE(store.deleteKey("key"));
+  EXPECT_FALSE(store.deleteKey("key"));
+  EXPECT_THROW(store.wait({"key"}, std::chrono::milliseconds(1)), std::runtime_error);
+}
+
 TEST(Gangs, RefusePlacesAndDevicesThatAreNone) {
-  const RendezvousFolder folder;
-  EXPECT_THROW(join_gang(folder.place(2, 2), at::kCPU), std::invalid_argument);
-  EXPECT_THROW(join_gang(folder.place(0, 1), at::kCPU), std::invalid_argument);
+  MeetingPlace meeting;
+  EXPECT_THROW(join_gang(meeting.place(2, 2), at::kCPU), std::invalid_argument);
+  EXPECT_THROW(join_gang(meeting.place(0, 1), at::kCPU), std::invalid_argument);
+  EXPECT_THROW(join_gang({0, 2}, at::kCPU), std::invalid_argument) << "without a way to the others";
   try {
-    join_gang(folder.place(0, 2), at::Device(at::kCUDA, 0));
+    join_gang(meeting.place(0, 2), at::Device(at::kCUDA, 0));
     FAIL() << "a group of GPUs was formed";
   } catch (const std::invalid_argument& error) {
     EXPECT_THAT(error.what(), HasSubstr("runs on CPU slots alone"));

@@ -4,48 +4,79 @@
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "core/base/rendezvous.h"
 #include "engine/distributed/gang.h"
+#include "engine/distributed/rendezvous.h"
 
 namespace locus::engine {
 
-// A folder of its own for every object, gone with it.
-class RendezvousFolder {
+// The board of attempt 1/1, and the ways of its ranks to it. Thread-safe.
+class MeetingPlace {
  public:
-  RendezvousFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "locus-gang-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    path_ = name;
-  }
-  ~RendezvousFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  RendezvousFolder(const RendezvousFolder&) = delete;
-  RendezvousFolder& operator=(const RendezvousFolder&) = delete;
+  MeetingPlace() = default;
+  MeetingPlace(const MeetingPlace&) = delete;
+  MeetingPlace& operator=(const MeetingPlace&) = delete;
 
-  GangPlace place(int rank, int world, const std::string& token = "1/1", double timeout_seconds = 120) const {
-    return {rank, world, path_ / "rendezvous", token, timeout_seconds};
+  // `attempt`: that the rank believes to be of.
+  GangPlace place(int rank, int world, double timeout_seconds = 120, const std::string& attempt = "1/1") {
+    return {rank, world, &way(attempt), timeout_seconds};
+  }
+  Rendezvous& way(const std::string& attempt = "1/1") {
+    const std::lock_guard lock(mutex_);
+    ways_.push_back(std::make_unique<Way>(*this, static_cast<int>(ways_.size()), attempt));
+    return *ways_.back();
   }
 
  private:
-  std::filesystem::path path_;
+  class Way final : public Rendezvous {
+   public:
+    Way(MeetingPlace& place, int number, std::string attempt)
+        : place_(place), number_(number), attempt_(std::move(attempt)) {}
+    Json ask(Json question, std::chrono::milliseconds time) override {
+      question["attempt"] = attempt_;
+      question["ask"] = 1;
+      std::unique_lock lock(place_.mutex_);
+      for (auto& [to, frame] : place_.board_.take(number_, question)) place_.answers_[to] = std::move(frame);
+      place_.changed_.notify_all();
+      if (!place_.changed_.wait_for(lock, time, [&] { return place_.answers_.contains(number_); }))
+        throw std::runtime_error("no word from the others in time");
+      const Json answer = place_.answers_.extract(number_).mapped();
+      if (answer.contains("refused")) throw std::runtime_error("refused: " + answer.at("refused").get<std::string>());
+      return answer;
+    }
+
+   private:
+    MeetingPlace& place_;
+    const int number_;
+    const std::string attempt_;
+  };
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  RendezvousBoard board_{"1/1"};
+  std::map<int, Json> answers_;
+  std::vector<std::unique_ptr<Way>> ways_;
 };
 
 // Runs `work` for all ranks at once, each with its gang and one thread, as slots of a worker have. What one throws fails the
 // test.
 inline void as_ranks(int world, const std::function<void(Gang&)>& work) {
-  const RendezvousFolder folder;
+  MeetingPlace meeting;
   std::vector<std::thread> ranks;
   for (int rank = 0; rank < world; ++rank) {
     ranks.emplace_back([&, rank] {
       at::set_num_threads(1);  // of this rank: waiting threads of many would take the time of those that compute
       try {
-        work(*join_gang(folder.place(rank, world), at::kCPU));
+        work(*join_gang(meeting.place(rank, world), at::kCPU));
       } catch (const std::exception& error) {
         ADD_FAILURE() << "rank " << rank << ": " << error.what();
       }

@@ -1,11 +1,15 @@
 // Several real trainers that train one model: the curve of one alone, whatever their number, whoever is killed on the way.
 #include <gmock/gmock.h>
 
+#include <poll.h>
+
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <random>
 
+#include "core/base/rendezvous.h"
 #include "tests/engine/run/trainer_process.h"
 #include "tests/engine/train/recording.h"
 
@@ -33,30 +37,68 @@ struct GangSetting {
   double checkpoint_seconds = 1e9, timeout_seconds = 120, silence_seconds = 0;
 };
 
+// What a daemon does for trainers of one attempt until each has begun or failed; what else they say, by rank, in order.
+std::vector<std::deque<Json>> bring_together(const std::vector<TrainerProcess*>& ranks, const std::string& attempt) {
+  RendezvousBoard board(attempt);
+  std::vector<std::deque<Json>> said(ranks.size());
+  std::size_t left = ranks.size();
+  while (left > 0) {
+    std::vector<pollfd> polled;
+    for (const TrainerProcess* rank : ranks) polled.push_back({rank->fd(), POLLIN, 0});
+    ::poll(polled.data(), polled.size(), -1);
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      if (polled[i].revents == 0) continue;
+      const auto frame = ranks[i]->receive();
+      if (!frame) throw std::runtime_error("rank " + std::to_string(i) + " ended without a word");
+      if (frame->at("type") == kFrameStore) {
+        for (const auto& [to, answer] : board.take(static_cast<int>(i), *frame))
+          ranks[static_cast<std::size_t>(to)]->send(answer);
+        continue;
+      }
+      said[i].push_back(*frame);
+      if (frame->at("type") == "started" || frame->at("type") == "failed") --left;
+    }
+  }
+  return said;
+}
+
 // Trainers of one attempt, by rank.
 class TrainerGang {
  public:
   TrainerGang(int world, const GangSetting& setting) {
     std::filesystem::create_directories(setting.work);
+    const std::string attempt = "s1/" + std::to_string(setting.attempt);
+    std::vector<TrainerProcess*> all;
     for (int rank = 0; rank < world; ++rank) {
       ranks_.push_back(std::make_unique<TrainerProcess>(LOCUS_TRAINER));
-      Json start = start_frame("s1/" + std::to_string(setting.attempt), setting.stage, setting.work, setting.resume,
-                               setting.checkpoint_seconds);
-      if (world > 1) {
-        start["execution"]["gang"] = {{"rank", rank},
-                                      {"world", world},
-                                      {"rendezvous", (setting.work / "rendezvous").string()},
-                                      {"timeout_seconds", setting.timeout_seconds},
-                                      {"silence_seconds", setting.silence_seconds}};
-      }
-      ranks_.back()->send(start);
+      all.push_back(ranks_.back().get());
+      all.back()->send(start(attempt, rank, world, setting));
     }
+    said_.resize(all.size());
+    if (world > 1) said_ = bring_together(all, attempt);
+  }
+  static Json start(const std::string& attempt, int rank, int world, const GangSetting& setting) {
+    Json frame = start_frame(attempt, setting.stage, setting.work, setting.resume, setting.checkpoint_seconds);
+    if (world > 1) {
+      frame["execution"]["gang"] = {{"rank", rank},
+                                    {"world", world},
+                                    {"timeout_seconds", setting.timeout_seconds},
+                                    {"silence_seconds", setting.silence_seconds}};
+    }
+    return frame;
   }
   TrainerProcess& rank(std::size_t rank) { return *ranks_.at(rank); }
+  std::optional<Json> receive(std::size_t rank) {
+    std::deque<Json>& said = said_.at(rank);
+    if (said.empty()) return ranks_.at(rank)->receive();
+    Json frame = std::move(said.front());
+    said.pop_front();
+    return frame;
+  }
 
   // The last frame of a rank: done or failed. `seen` is shown all frames before.
   Json end_of(std::size_t of, const std::function<void(const Json&)>& seen = {}) {
-    while (const auto frame = rank(of).receive()) {
+    while (const auto frame = receive(of)) {
       if (frame->at("type") == "done" || frame->at("type") == "failed") return *frame;
       if (seen) seen(*frame);
     }
@@ -65,6 +107,7 @@ class TrainerGang {
 
  private:
   std::vector<std::unique_ptr<TrainerProcess>> ranks_;
+  std::vector<std::deque<Json>> said_;  // and not yet received
 };
 
 struct GangStory {
@@ -173,7 +216,7 @@ TEST_F(GangTraining, GoesOnWithAnotherNumberOfTrainers) {
     four.checkpoint_seconds = 0;
     TrainerGang gang(4, four);
     while (!story.checkpoints.contains(50)) {
-      const auto frame = gang.rank(0).receive();
+      const auto frame = gang.receive(0);
       ASSERT_TRUE(frame.has_value());
       tell(story, *frame);
     }
@@ -214,7 +257,7 @@ TEST_F(GangTraining, EndsWithTheSameBitsWhoeverIsKilledOnTheWay) {
       first.checkpoint_seconds = 0;
       TrainerGang gang(world, first);
       while (story.checkpoints.empty() || story.checkpoints.rbegin()->first < step) {
-        const auto frame = gang.rank(0).receive();
+        const auto frame = gang.receive(0);
         ASSERT_TRUE(frame.has_value());
         ASSERT_NE(frame->at("type"), "failed") << *frame;
         tell(story, *frame);
@@ -245,7 +288,11 @@ TEST_F(GangTraining, GivesUpARankThatStopsAfterTheTimeOut) {
   setting.silence_seconds = 3;
   setting.stage["recipe"]["options"]["epochs"] = 100000;
   TrainerGang gang(3, setting);
-  gang.rank(0).wait_for("points");
+  for (bool trains = false; !trains;) {
+    const auto frame = gang.receive(0);
+    ASSERT_TRUE(frame.has_value());
+    trains = frame->at("type") == "points";
+  }
   gang.rank(1).signal(SIGSTOP);
   for (const std::size_t rank : {0, 2}) {
     const Json end = gang.end_of(rank);
@@ -255,30 +302,15 @@ TEST_F(GangTraining, GivesUpARankThatStopsAfterTheTimeOut) {
 }
 
 TEST_F(GangTraining, IsNotJoinedByARankOfAnOlderAttempt) {
-  GangSetting older{short_training(), folder_.path() / "work"}, newer = older;
-  older.timeout_seconds = newer.timeout_seconds = 2;
-  newer.attempt = 2;
-  // Each has a group of its own in mind, although they meet at one place.
+  GangSetting setting{short_training(), folder_.path() / "work"};
+  setting.timeout_seconds = 2;
+  std::filesystem::create_directories(setting.work);
   TrainerProcess left_over(LOCUS_TRAINER), next(LOCUS_TRAINER);
-  std::filesystem::create_directories(older.work);
-  int rank = 0;
-  for (TrainerProcess* trainer : {&next, &left_over}) {
-    const GangSetting& setting = trainer == &next ? newer : older;
-    Json start = start_frame("s1/" + std::to_string(setting.attempt), setting.stage, setting.work, {}, 1e9);
-    start["execution"]["gang"] = {{"rank", rank++},
-                                  {"world", 2},
-                                  {"rendezvous", (setting.work / "rendezvous").string()},
-                                  {"timeout_seconds", setting.timeout_seconds}};
-    trainer->send(start);
-  }
-  for (TrainerProcess* trainer : {&next, &left_over}) {
-    std::optional<Json> frame;
-    do {
-      frame = trainer->receive();
-    } while (frame && frame->at("type") != "failed" && frame->at("type") != "done");
-    ASSERT_TRUE(frame.has_value());
-    EXPECT_EQ(frame->value("class", frame->dump()), "peer-lost");
-  }
+  next.send(TrainerGang::start("s1/2", 0, 2, setting));
+  left_over.send(TrainerGang::start("s1/1", 1, 2, setting));
+  const auto said = bring_together({&next, &left_over}, "s1/2");
+  for (const auto& frames : said) EXPECT_EQ(frames.back().value("class", frames.back().dump()), "peer-lost");
+  EXPECT_THAT(said[1].back().value("reason", ""), HasSubstr("this is attempt s1/2, and s1/1 is over"));
 }
 
 }  // namespace

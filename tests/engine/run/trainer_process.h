@@ -38,6 +38,7 @@ class TrainerProcess {
   TrainerProcess(const TrainerProcess&) = delete;
   TrainerProcess& operator=(const TrainerProcess&) = delete;
 
+  int fd() const { return fd_; }  // to poll for reading
   void send(const Json& frame) { write_frame(fd_, frame); }
   std::optional<Json> receive() { return read_frame(fd_); }
   // The next frame of that type; earlier ones are dropped. Throws at end of file and on "failed" when not

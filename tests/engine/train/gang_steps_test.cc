@@ -93,7 +93,7 @@ class DividedStage : public ::testing::Test {
   std::string refusal(const Json& configuration) {
     RecordingObserver observer;
     StageRequest request = request_for(configuration, folder_.path() / "work");
-    request.execution.gang = {1, 3, folder_.path() / "no folder" / "rendezvous", "1/1", 1};
+    request.execution.gang = {1, 3};
     const StageReport report = run_stage(request, observer);
     EXPECT_EQ(report.outcome, "failed");
     EXPECT_EQ(report.failure_class, "code");
