@@ -36,18 +36,22 @@ def configuration(seed):
 class Trainer:
     """A trainer process and its socket."""
 
-    def __init__(self, program, folder):
+    def __init__(self, program, folder, threads=1, output=subprocess.DEVNULL):
         self.folder, self.stages, self.rest = pathlib.Path(folder), 0, b""
         ours, theirs = socket.socketpair()
-        environment = dict(os.environ, OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
+        environment = dict(os.environ, OMP_NUM_THREADS=str(threads), MKL_NUM_THREADS=str(threads))
         self.process = subprocess.Popen([program, "run", "--fd", str(theirs.fileno())], pass_fds=[theirs.fileno()],
-                                        env=environment, stdout=subprocess.DEVNULL)  # fmt: skip
+                                        env=environment, stdout=output)  # fmt: skip
         theirs.close()
         self.socket = ours
         self.frame()
 
+    def whole(self):
+        """Whether a frame has been read that nobody has taken."""
+        return len(self.rest) >= 4 and len(self.rest) >= 4 + struct.unpack("<I", self.rest[:4])[0]
+
     def frame(self):
-        while len(self.rest) < 4 or len(self.rest) < 4 + struct.unpack("<I", self.rest[:4])[0]:
+        while not self.whole():
             more = self.socket.recv(1 << 16)
             if not more:
                 sys.exit(f"short_stages: {self.process.args[0]} is gone")

@@ -5,6 +5,7 @@
 #include <torch/csrc/autograd/variable.h>
 
 #include <algorithm>
+#include <chrono>
 
 namespace locus::engine {
 namespace {
@@ -134,7 +135,9 @@ void GradientReducer::finish() {
   }
   launch_ready();
   for (Bucket& bucket : buckets_) {
+    const auto start = std::chrono::steady_clock::now();
     bucket.pending->wait();
+    waited_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     bucket.pending.reset();
     give_back(bucket);
   }

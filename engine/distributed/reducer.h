@@ -31,6 +31,7 @@ class GradientReducer {
 
   Gang& gang() const { return gang_; }
   std::size_t buckets() const { return buckets_.size(); }
+  double waited_seconds() const { return waited_seconds_; }  // by finish() for sums, all of them so far
 
   // Says that the next backward pass is the last one of the step. What it adds to is then what the others get.
   void begin();
@@ -59,6 +60,7 @@ class GradientReducer {
   std::vector<Bucket> buckets_;
   std::size_t launched_ = 0;  // buckets on their way: the first so many
   bool begun_ = false;
+  double waited_seconds_ = 0;
 };
 
 }  // namespace locus::engine

@@ -132,6 +132,11 @@ void Training::begin() {
 
 void Training::run() {
   begin();
+  train();
+  if (gang_) say_waits();
+}
+
+void Training::train() {
   // Whose checkpoint stands where it is to park has validated there already: in a process that was lost before it could
   // say so.
   if (step_ > 0 && step_ < steps_ && validation_due() && parks(best_.found() && best_.step() == step_)) return;

@@ -44,6 +44,8 @@ class Training {
   void check_alike();
   std::int64_t told(std::int64_t value);
   void be_patient(double step_seconds);
+  void train();
+  void say_waits();
   bool leads() const { return !gang_ || gang_->leads(); }
   void evaluate_part(const EvaluationSet& set, std::int64_t first, std::int64_t end, Accumulator& sums);
   std::vector<Score> scores_of(const Accumulator& sums) const;
@@ -105,6 +107,7 @@ class Training {
   std::vector<double> window_milliseconds_;  // mean of a step, window by window
 
   std::unique_ptr<Gang> gang_;        // null: this process trains alone
+  double stepped_seconds_ = 0;        // by this process
   std::optional<Patience> patience_;  // with the others; nothing: as long as at the start
   std::unique_ptr<GradientReducer> reducer_;
   bool takes_parts_ = false;        // of batches that each process has prepared whole

@@ -1,4 +1,6 @@
 // How several processes train one model: each its part of every batch, all of them everything else alike.
+#include <cstdio>
+
 #include "engine/tasks/parts.h"
 #include "engine/train/evaluation.h"
 #include "engine/train/training.h"
@@ -73,9 +75,17 @@ std::int64_t Training::told(std::int64_t value) { return gang_ ? gang_->of_leade
 
 // A process that stands still is missed within what some steps take, and not within what the first may have taken.
 void Training::be_patient(double step_seconds) {
+  stepped_seconds_ += step_seconds;
   if (!patience_) return;
   patience_->took(microseconds(step_seconds));
   gang_->wait_at_most(std::chrono::milliseconds(patience_->limit() / 1000));
+}
+
+void Training::say_waits() {
+  char line[128];
+  std::snprintf(line, sizeof line, "waited %.3f s for sums of gradients, in %.3f s of steps",
+                reducer_->waited_seconds(), stepped_seconds_);
+  context_.observer.say(line);
 }
 
 // Adds what this process scores of samples [first, end): all of them where it is alone, or where sums of others could not be
