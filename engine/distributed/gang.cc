@@ -2,6 +2,7 @@
 #include "engine/distributed/gang.h"
 
 #include "engine/distributed/gloo.h"
+#include "engine/distributed/nccl.h"
 
 namespace locus::engine {
 
@@ -13,7 +14,8 @@ std::int64_t Gang::of_leader(std::int64_t value) {
 
 std::string no_gang_on(const std::string& device) {
   if (device == "cpu") return "";
-  return "cannot train on several GPUs together: no exchange between GPUs is built in";
+  if (device != "cuda") return "cannot train on several devices of kind " + device + " together";
+  return nccl().missing.empty() ? "" : "cannot train on several GPUs together: no NCCL here: " + nccl().missing;
 }
 
 std::unique_ptr<Gang> join_gang(const GangPlace& place, at::Device device) {
@@ -22,11 +24,10 @@ std::unique_ptr<Gang> join_gang(const GangPlace& place, at::Device device) {
                                 " processes is no place in a group of several");
   }
   if (place.rendezvous == nullptr) throw std::invalid_argument("processes that cannot find one another form no group");
-  if (!device.is_cpu()) {
-    throw std::invalid_argument("a training over several devices runs on CPU slots alone; this one is given " +
-                                device.str() + ": set placement.devices to 1 or choose workers with --device cpu");
-  }
-  return join_gloo(place);
+  if (device.is_cpu()) return join_gloo(place);
+  if (const std::string why = no_gang_on(device.is_cuda() ? "cuda" : device.str()); !why.empty())
+    throw std::invalid_argument("this machine " + why + "; set placement.devices to 1");
+  return join_nccl(place, device, nccl(), join_gloo(place));
 }
 
 }  // namespace locus::engine

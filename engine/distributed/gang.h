@@ -49,7 +49,7 @@ class Gang : public Peers {
 std::string no_gang_on(const std::string& device);
 
 // Waits until all processes have come. Throws PeerLostError when they do not within the time-out, std::invalid_argument for a
-// place that is none and for devices between which nothing is exchanged yet: all but the CPU.
+// place that is none and for devices between which nothing can be exchanged here (no_gang_on).
 std::unique_ptr<Gang> join_gang(const GangPlace& place, at::Device device);
 
 }  // namespace locus::engine

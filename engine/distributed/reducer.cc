@@ -146,7 +146,7 @@ void GradientReducer::finish() {
 void GradientReducer::give_back(const Bucket& bucket) {
   const at::NoGradGuard no_gradient;
   const auto all = static_cast<std::int64_t>(bucket.parameters.size());
-  const Tensor counts = bucket.flat.narrow(0, bucket.flat.numel() - all, all).to(at::kDouble);
+  const Tensor counts = bucket.flat.narrow(0, bucket.flat.numel() - all, all).to(at::kCPU, at::kDouble);
   for (std::size_t place = 0; place < bucket.parameters.size(); ++place) {
     const Tensor& parameter = bucket.parameters[place];
     if (counts.const_data_ptr<double>()[place] == 0) continue;

@@ -11,7 +11,7 @@
 // SIGTERM), "gate" (path of a FIFO: waits until someone has opened and closed it for writing), "await-wish",
 // "await-until" (step: waits until that is its stop point),
 // "ask" (question, as: the attempt it says it is of; a refusal ends it, the environment has the answer),
-// "fail" (class, reason), "garbage", "print" (text), "idle-exit" (after done). A checkpoint is a file with
+// "fail" (class, reason), "tell-gpus" (fails with what CUDA_VISIBLE_DEVICES says), "garbage", "print" (text), "idle-exit" (after done). A checkpoint is a file with
 // the step; the value of every point is its step.
 #include <fcntl.h>
 #include <poll.h>
@@ -216,6 +216,11 @@ class Trainer {
     while (what == "await-until" && until_ != found->at("step").get<std::int64_t>()) take_frame();
     if (what == "garbage") [[maybe_unused]]
       const ssize_t n = ::write(fd_, "\xff\xff\xff\xff garbage", 12);
+    if (what == "tell-gpus") {
+      const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+      send({{"type", "failed"}, {"class", "code"}, {"reason", "sees GPU " + std::string(visible ? visible : "?")}});
+      return false;
+    }
     if (what != "fail") return true;
     send({{"type", "failed"}, {"class", found->at("class")}, {"reason", found->at("reason")}});
     return false;
@@ -275,7 +280,7 @@ class Trainer {
 int main(int argc, char** argv) {
   const std::string command = argc > 1 ? argv[1] : "";
   if (command == "devices") {
-    locus::Json devices = {{"cpu", true}, {"cuda", locus::Json::array()}, {"together", {"cpu"}}};
+    locus::Json devices = {{"cpu", true}, {"cuda", locus::Json::array()}, {"together", {"cpu", "cuda"}}};
     const char* gpus = std::getenv("FAKE_TRAINER_GPUS");
     for (int i = 0; gpus && i < std::atoi(gpus); ++i)
       devices["cuda"].push_back({{"index", i}, {"name", "Pretended"}, {"memory_bytes", 16'000'000'000}});

@@ -33,6 +33,18 @@ TEST_F(WorkerGang, IsATrainerForEachSlotAndOneOutcome) {
   EXPECT_EQ(gang.at("silence_seconds"), 60);
 }
 
+TEST_F(WorkerGang, SeesAGpuOfItsOwnInEachRank) {
+  store_.attempts_at_most = 1;
+  ::setenv("FAKE_TRAINER_GPUS", "2", 1);
+  Daemon daemon(server_.address(), work(), {"slots=2", "device=cuda"});
+  ::unsetenv("FAKE_TRAINER_GPUS");
+  for (const int rank : {0, 1}) {
+    const auto id = add({{"steps", 3}, {"at", {{"2", {{"do", "tell-gpus"}, {"rank", rank}}}}}});
+    ASSERT_TRUE(store_.wait_state(id, "failed")) << daemon.log();
+    EXPECT_THAT(outcome(id, 1).reason(), HasSubstr("sees GPU " + std::to_string(rank)));
+  }
+}
+
 TEST_F(WorkerGang, LeavesWordsForItsRanks) {
   Daemon daemon(server_.address(), work(), kTwoSlots);
   const auto asks = [](int rank, const Json& question) {

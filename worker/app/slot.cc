@@ -183,7 +183,7 @@ void Slot::run_attempt(const std::shared_ptr<Attempt>& attempt) {
   if (!begin_in_turn(*attempt, load)) return attempt->discarded() ? void() : finish_stopped(*attempt);
   for (const int slot : others) packing_.begun(slot, loads_.needed(load));
   if (alone) retire_trainer();
-  if (status.ok()) status = others.empty() ? ensure_trainer() : gather(static_cast<int>(others.size()) + 1);
+  if (status.ok()) status = others.empty() ? ensure_trainer() : gather(others);
   if (!status.ok()) link_.append_log(*attempt, "[worker] " + std::string(status.message()) + "\n");
   if (!status.ok()) {
     if (attempt->discarded()) return;
@@ -286,17 +286,17 @@ absl::Status Slot::ensure_trainer() {
   return absl::OkStatus();
 }
 
-// A trainer for each of `world` ranks. What any of them writes is in the folders of this slot.
-absl::Status Slot::gather(int world) {
-  const TrainerSetup setup = with_sockets(setup_.trainer);
-  LOCUS_ASSIGN_OR_RETURN(auto first, start_trainer(setup));
-  std::vector<std::unique_ptr<TrainerProcess>> others;
-  for (int rank = 1; rank < world; ++rank) {
-    LOCUS_ASSIGN_OR_RETURN(auto other, start_trainer(setup));
-    others.push_back(std::move(other));
+// A trainer here, and one on each of the others. What any of them writes is in the folders of this slot.
+absl::Status Slot::gather(const std::vector<int>& others) {
+  LOCUS_ASSIGN_OR_RETURN(auto first, start_trainer(with_sockets(setup_.trainer)));
+  std::vector<std::unique_ptr<TrainerProcess>> peers;
+  for (const int slot : others) {
+    LOCUS_ASSIGN_OR_RETURN(TrainerSetup setup, setup_.peer(slot));
+    LOCUS_ASSIGN_OR_RETURN(auto peer, start_trainer(with_sockets(std::move(setup))));
+    peers.push_back(std::move(peer));
   }
   trainer_ = std::move(first);
-  peers_ = std::make_unique<Peers>(std::move(others));
+  peers_ = std::make_unique<Peers>(std::move(peers));
   return absl::OkStatus();
 }
 

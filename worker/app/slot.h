@@ -23,6 +23,8 @@ struct SlotSetup {
   int index = 0;            // among the slots announced
   SlotExecution execution;  // `work` is filled in per attempt
   TrainerSetup trainer;
+  // One that runs with this slot's, on the device of another slot that an attempt was granted, too.
+  std::function<absl::StatusOr<TrainerSetup>(int slot)> peer;
   std::filesystem::path scratch;  // where its trainer may write; there, and nobody else's
   std::string catalog_digest;     // what the trainer must announce
   RunLimits limits;
@@ -59,7 +61,7 @@ class Slot {
   bool begin_in_turn(Attempt& attempt, const std::string& load);  // false: it has been told to end before
   void carry(Attempt& attempt, const Json& start, const std::string& load);
   absl::Status ensure_trainer();
-  absl::Status gather(int world);
+  absl::Status gather(const std::vector<int>& others);
   absl::StatusOr<std::unique_ptr<TrainerProcess>> start_trainer(const TrainerSetup& trainer);
   absl::Status await_hello(TrainerProcess& trainer);
   std::filesystem::path files_of(const Attempt& attempt) const;  // for the trainer

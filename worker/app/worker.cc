@@ -246,6 +246,9 @@ absl::Status Worker::add_slots() {
                        options_.checkpoint_seconds};
     setup.scratch = options_.work / "scratch" / std::to_string(i);
     LOCUS_ASSIGN_OR_RETURN(setup.trainer, trainer_setup(devices_[i], setup.scratch));
+    setup.peer = [this, scratch = setup.scratch](int slot) {
+      return trainer_setup(devices_[static_cast<std::size_t>(slot)], scratch);
+    };
     setup.catalog_digest = catalog_.digest;
     setup.limits = limits;
     setup.check_data = [this](const std::string& dataset) {

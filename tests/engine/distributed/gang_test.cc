@@ -135,11 +135,16 @@ TEST(Gangs, RefusePlacesAndDevicesThatAreNone) {
   EXPECT_THROW(join_gang(meeting.place(2, 2), at::kCPU), std::invalid_argument);
   EXPECT_THROW(join_gang(meeting.place(0, 1), at::kCPU), std::invalid_argument);
   EXPECT_THROW(join_gang({0, 2}, at::kCPU), std::invalid_argument) << "without a way to the others";
+  const std::string why = no_gang_on("cuda");
+  EXPECT_EQ(no_gang_on("cpu"), "");
+  EXPECT_THAT(no_gang_on("vulkan"), HasSubstr("several devices of kind vulkan"));
+  if (why.empty()) GTEST_SKIP() << "NCCL is here";
+  EXPECT_THAT(why, HasSubstr("cannot train on several GPUs together: no NCCL here: libnccl.so.2"));
   try {
     join_gang(meeting.place(0, 2), at::Device(at::kCUDA, 0));
     FAIL() << "a group of GPUs was formed";
   } catch (const std::invalid_argument& error) {
-    EXPECT_THAT(error.what(), HasSubstr("runs on CPU slots alone"));
+    EXPECT_THAT(error.what(), HasSubstr(why + "; set placement.devices to 1"));
   }
 }
 
