@@ -1,6 +1,7 @@
 // What waits for a device, as text.
 #include "cli/render/demand.h"
 
+#include <map>
 #include <set>
 #include <vector>
 
@@ -16,6 +17,9 @@ std::string asks(const v1::DemandGroup& group) {
   std::set<std::string> items;
   for (const auto& [item, revision] : group.revisions()) items.insert(item);
   std::string out = group.exclusive() ? "a device alone" : "";
+  if (group.devices() > 1) out = std::to_string(group.devices()) + " devices together";
+  const std::map<std::string, std::string> labels(group.require().begin(), group.require().end());
+  for (const auto& [label, pattern] : labels) out += (out.empty() ? "" : ", ") + label + "=" + pattern;
   std::size_t shown = 0;
   for (const std::string& item : items) {
     if (++shown > kItemsShown) continue;
@@ -33,7 +37,11 @@ std::string device_time(double seconds, std::int64_t queued, std::int64_t unknow
 }  // namespace
 
 std::string render_demand(const v1::Demand& demand, TextStyle style) {
-  if (demand.queued() == 0) return "nothing waits for a device\n";
+  const std::string bounded =
+      demand.bounded() == 0
+          ? ""
+          : show_counted(demand.bounded(), "stage") + " more, whose accounts may hold no more devices (`locus why`)\n";
+  if (demand.queued() == 0) return "nothing waits for a device\n" + bounded;
   std::vector<std::vector<std::string>> rows;
   for (const v1::DemandGroup& group : demand.groups()) {
     rows.push_back({show_count(group.queued()), show_duration(group.oldest_wait_seconds()),
@@ -49,7 +57,7 @@ std::string render_demand(const v1::Demand& demand, TextStyle style) {
                             {"workers", Align::kRight},
                             {"asks for"}},
                            rows, style) +
-         more + all;
+         more + all + bounded;
 }
 
 }  // namespace locus

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "core/scheduling/state.h"
+#include "core/scheduling/view.h"
 
 namespace locus {
 namespace {
@@ -20,6 +21,12 @@ std::optional<Microseconds> Scheduler::Records::longest(const Stage& stage) cons
   if (const std::int64_t limit = limit_of(stage); limit > 0) return limit * kPerSecond;
   if (stage.estimate > 0) return stage.estimate + stage.estimate / 2;
   return std::nullopt;
+}
+
+// Of a running one (Running::ends_by).
+Microseconds Scheduler::Records::latest_end(const Stage& stage) const {
+  const std::optional<Microseconds> most = longest(stage);
+  return most ? stage.running->started + *most : 0;
 }
 
 bool Scheduler::Records::backfills(const Stage& stage, const Kept& kept) const {
@@ -46,6 +53,30 @@ std::optional<Turn> Scheduler::Records::first_backfilled(const std::vector<Lane>
     return !found;
   });
   return found;
+}
+
+// Why one does not start meanwhile on slots that are kept for another, with the numbers.
+std::string Scheduler::View::explain_gap(const Stage& stage, const Records::Kept& kept, const Reservations& reserved,
+                                         Now now) const {
+  const char* unlimited = " has no limits.stage_seconds and nothing like it has run";
+  if (!kept.begins) {
+    for (const auto& [slot, other] : reserved) {
+      if (other.turn.key.stage != kept.turn.key.stage) continue;
+      const Stage* there = records_.occupant(records_.workers_.at(slot.first), slot.second);
+      if (there == nullptr || there->running->ends_by != 0) continue;
+      return "; nothing is started there meanwhile, since nobody knows when that can begin: stage " +
+             std::to_string(there->row.id) + " runs there, which" + unlimited;
+    }
+    return "";
+  }
+  const std::string gap = Records::duration_text(*kept.begins - now.steady);
+  const std::optional<Microseconds> most = records_.longest(stage);
+  if (!most)
+    return "; what is over within " + gap + ", when that can begin, is started there meanwhile, but this" + unlimited;
+  std::string length = Records::duration_text(*most);
+  if (length == gap) length = "a little longer";
+  return "; that can begin within " + gap + ", and this may take " + length +
+         (records_.limit_of(stage) > 0 ? " by its limits.stage_seconds" : ", once and a half what its like took");
 }
 
 void Scheduler::State::halt_overdue() {

@@ -20,40 +20,12 @@ bool Scheduler::Records::ends_in_time(const Worker& worker, StageId id) const {
 
 void Scheduler::State::handle(const StagesEstimated& event) {
   for (const auto& [id, busy] : event.busy) {
-    if (Stage* stage = find_stage(id)) stage->estimate = std::max<Microseconds>(0, busy);
+    Stage* stage = find_stage(id);
+    if (stage == nullptr) continue;
+    stage->estimate = std::max<Microseconds>(0, busy);
+    // One that was let in before others is held to what was expected of it then.
+    if (stage->running && !stage->running->backfilled) stage->running->ends_by = latest_end(*stage);
   }
-}
-
-std::vector<QueuedStage> Scheduler::View::queued(Now now, const std::function<bool(StageId)>& describe) const {
-  std::map<int, int> able;  // workers, by requirement
-  std::vector<QueuedStage> out;
-  for (const auto& [id, stage] : records_.stages_) {
-    if (stage.ready.empty()) continue;
-    const auto [found, fresh] = able.try_emplace(stage.requirement, 0);
-    for (const auto& [worker_id, worker] : records_.workers_) {
-      if (fresh && worker.connected && records_.could_run(worker, stage.requirement)) ++found->second;
-    }
-    QueuedStage one{.id = id,
-                    .asks = stage.row.requirements,
-                    .waited = std::max<Microseconds>(0, now.steady - stage.ready_since),
-                    .resume_step = stage.resume ? stage.resume->step : 0,
-                    .until_step = Records::stop_point(stage.references),
-                    .workers = found->second,
-                    .kind = {},
-                    .config_json = {},
-                    .devices = records_.fewest_devices(stage)};
-    if (describe(id)) {
-      one.kind = stage.row.kind;
-      one.config_json = stage.row.config_json;
-    }
-    out.push_back(std::move(one));
-  }
-  return out;
-}
-
-bool Scheduler::View::any_ends() const {
-  return std::any_of(records_.workers_.begin(), records_.workers_.end(),
-                     [](const auto& entry) { return entry.second.connected && entry.second.ends_at; });
 }
 
 // Of a stage that workers could run, but none before it ends; empty when one could.

@@ -55,6 +55,15 @@ void ReadyQueue::visit(const std::vector<Lane>& order, const std::function<bool(
   }
 }
 
+bool ReadyQueue::any(const std::function<bool(int)>& admitted) const {
+  for (const auto& [lane, group] : lanes_) {
+    for (const auto& [requirement, keys] : group) {
+      if (admitted(requirement)) return true;
+    }
+  }
+  return false;
+}
+
 std::size_t ReadyQueue::size(const Lane& lane) const {
   std::size_t count = 0;
   if (const auto here = lanes_.find(lane); here != lanes_.end()) {

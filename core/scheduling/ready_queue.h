@@ -59,6 +59,7 @@ class ReadyQueue {
   // requirement in that lane.
   void visit(const std::vector<Lane>& order, const std::function<bool(int requirement)>& admitted,
              const std::function<bool(int requirement, const Turn& turn)>& visit) const;
+  bool any(const std::function<bool(int requirement)>& admitted) const;  // a stage of such a requirement
   // How many stages of the same lane come before this one, counted up to `most`.
   int ahead_of(const Lane& lane, const ReadyKey& key, int most) const;
   std::size_t size() const;  // stages

@@ -181,7 +181,9 @@ class Scheduler::Records {
   class Room;
   Reservations reservations(const std::vector<Lane>& order) const;
   static const Kept* kept_before(const Reservations& reserved, const SlotOf& slot, const Turn& turn);
+  bool needs_several_slots(int requirement) const;
   std::optional<Microseconds> longest(const Stage& stage) const;
+  Microseconds latest_end(const Stage& stage) const;
   bool backfills(const Stage& stage, const Kept& kept) const;
   std::optional<Turn> first_backfilled(const std::vector<Lane>& order, const Reservations& reserved,
                                        const std::function<bool(const Turn&)>& accept) const;

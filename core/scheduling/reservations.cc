@@ -126,12 +126,14 @@ class Scheduler::Records::Room {
   std::set<WorkerId> several_;  // with slots that are kept for one that takes several devices
 };
 
+bool Scheduler::Records::needs_several_slots(int requirement) const {
+  return requirements_.exclusive(requirement) || requirements_.devices(requirement) > 1;
+}
+
 Scheduler::Records::Reservations Scheduler::Records::reservations(const std::vector<Lane>& order) const {
   std::optional<Room> room;  // seldom asked for
   std::set<StageId> seen;    // one may stand in several lanes
-  const auto needs_more = [this](int requirement) {
-    return requirements_.exclusive(requirement) || requirements_.devices(requirement) > 1;
-  };
+  const auto needs_more = [this](int requirement) { return needs_several_slots(requirement); };
   ready_.visit(order, needs_more, [&](int, const Turn& turn) {
     if (!seen.insert(turn.key.stage).second) return true;
     if (!room) room.emplace(*this);

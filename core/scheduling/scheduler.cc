@@ -20,7 +20,10 @@ Fleet Scheduler::fleet() const { return View(state_->records()).fleet(); }
 std::vector<QueuedStage> Scheduler::queued(Now now, const std::function<bool(StageId)>& describe) const {
   return View(state_->records()).queued(now, describe);
 }
-bool Scheduler::any_ends() const { return View(state_->records()).any_ends(); }
+bool Scheduler::goes_by_estimates() const { return View(state_->records()).goes_by_estimates(); }
+std::vector<StageSpan> Scheduler::spans(const std::function<bool(StageId)>& describe) const {
+  return View(state_->records()).spans(describe);
+}
 std::vector<AccountView> Scheduler::accounts(Now now) const { return View(state_->records()).accounts(now); }
 std::optional<StatedAttempt> Scheduler::progress(StageId stage) const {
   return View(state_->records()).progress(stage);

@@ -219,8 +219,8 @@ struct WorkerForgetRequested {
   ReplyToken reply = 0;
   std::string name;
 };
-// How long queued stages would take from where they are, as far as that can be told; 0: it cannot. Those that are not named
-// keep what was said of them before.
+// How long stages would take: queued ones from where they are, running ones from where they were granted, as far as that can
+// be told; 0: it cannot. Those that are not named keep what was said of them before.
 struct StagesEstimated {
   std::map<StageId, Microseconds> busy;
 };
@@ -296,15 +296,24 @@ struct WorkerView {
   std::vector<std::pair<std::string, std::string>> extensions = {};  // name and digest; of one that is connected
 };
 
-// A stage that only waits for a place to run.
-struct QueuedStage {
+// What an attempt of a stage has before it, or has had when it began.
+struct StageSpan {
   StageId id = 0;
+  std::int64_t resume_step = 0, until_step = kToTheEnd;
+  std::string kind, config_json;  // empty where they were not asked for
+};
+
+// A stage that only waits for a place to run: what it asks where several want it under different rules is what the first in
+// grant order asks that may have it.
+struct QueuedStage {
+  StageSpan span;
   RequirementsPtr asks;
   Microseconds waited = 0;  // since it could start, within this process
-  std::int64_t resume_step = 0, until_step = kToTheEnd;
-  int workers = 0;                // connected ones that take new work and could run it
-  std::string kind, config_json;  // empty where they were not asked for
-  int devices = 1;                // that it takes together; the fewest, where several want it
+  int workers = 0;          // connected ones that take new work and could run it
+  int devices = 1;          // that it takes together
+  Labels require = {};      // what the labels of a worker must meet, key -> pattern
+  // Its account may hold no more, with what comes before it: no further device would start it.
+  bool bounded = false;
 };
 
 // Who takes new work now.
@@ -351,7 +360,11 @@ class Scheduler {
   Fleet fleet() const;
   // In order of their ids. `describe` says of which the configuration is wanted, too.
   std::vector<QueuedStage> queued(Now now, const std::function<bool(StageId)>& describe) const;
-  bool any_ends() const;  // a connected worker has said when it ends
+  // Whether something goes by StagesEstimated now: a connected worker has said when it ends, or one is connected and what
+  // waits needs several slots, beside which only is started what is over in time.
+  bool goes_by_estimates() const;
+  // Of what waits for a place, and of what runs; in order of their ids. `describe` as above.
+  std::vector<StageSpan> spans(const std::function<bool(StageId)>& describe) const;
   // In the order in which they would be granted work now.
   std::vector<AccountView> accounts(Now now) const;
   std::optional<StatedAttempt> progress(StageId stage) const;  // of a running stage, as last reported

@@ -69,7 +69,7 @@ void Scheduler::State::restore(const Snapshot& snapshot) {
                              .ends_by = 0,
                              .backfilled = false,
                              .halt = {}};
-    if (const auto most = longest(*stage)) stage->running->ends_by = stage->running->started + *most;
+    stage->running->ends_by = latest_end(*stage);
     find_share(*stage, row);
   }
   for (auto& [id, stage] : stages_) {

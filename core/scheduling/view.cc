@@ -195,7 +195,7 @@ std::string Scheduler::View::explain_slots(const Stage& stage, Now now) const {
   } else if (records_.fewest_devices(stage) > 1) {
     return explain_several(stage, now);
   } else if (busy < slots) {
-    if (std::string text = explain_shut(stage); !text.empty()) return text;
+    if (std::string text = explain_shut(stage, now); !text.empty()) return text;
   }
   const std::string place = explain_place(stage);
   if (slots == 0 || busy < slots) return "waits for a free slot: " + place;
@@ -303,7 +303,7 @@ std::string Scheduler::View::explain_alone(const Stage& stage, Now now) const {
 }
 
 // Of a stage that finds free slots it may not have; empty when there is one it may.
-std::string Scheduler::View::explain_shut(const Stage& stage) const {
+std::string Scheduler::View::explain_shut(const Stage& stage, Now now) const {
   const std::vector<Lane> order = records_.turns();
   const std::optional<Turn> turn = records_.turn_of(stage, order);
   if (!turn) return "";
@@ -325,7 +325,7 @@ std::string Scheduler::View::explain_shut(const Stage& stage) const {
       text = "waits for a free slot: " + worker.row.name + " is kept free for stage " + std::to_string(first) + " (" +
              records_.stages_.at(first).row.kind + "), which " +
              (devices > 1 ? "takes " + std::to_string(devices) + " devices together" : "runs alone") +
-             " and comes before it";
+             " and comes before it" + explain_gap(stage, kept, reserved, now);
     }
   }
   return text;

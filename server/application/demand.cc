@@ -22,6 +22,8 @@ Microseconds microseconds(double seconds) { return static_cast<Microseconds>(sec
 struct Asked {
   std::map<std::string, int> revisions;
   bool exclusive = false;
+  Labels require = {};
+  int devices = 1;
   auto operator<=>(const Asked&) const = default;
 };
 
@@ -39,9 +41,9 @@ void add(const QueuedStage& stage, const std::optional<double>& seconds, v1::Dem
 
 }  // namespace
 
-absl::Status DemandDesk::estimate(const std::vector<QueuedStage>& stages, const Fleet& fleet) {
+absl::Status DemandDesk::estimate(const std::vector<StageSpan>& stages, const Fleet& fleet) {
   std::set<std::string> loads;
-  for (const QueuedStage& stage : stages) {
+  for (const StageSpan& stage : stages) {
     if (!stage.kind.empty()) loads.insert(load_of(stage.kind, stage.config_json));
   }
   if (loads.empty()) return absl::OkStatus();
@@ -54,7 +56,7 @@ absl::Status DemandDesk::estimate(const std::vector<QueuedStage>& stages, const 
     LOCUS_ASSIGN_OR_RETURN(const auto runs, store_.past_runs(load, limit));
     paces.add(load, runs);
   }
-  for (const QueuedStage& stage : stages) {
+  for (const StageSpan& stage : stages) {
     if (stage.kind.empty()) continue;
     Expected& expected = expected_[stage.id];
     if (const auto time = paces.of(stage.kind, stage.config_json)) expected.seconds = time->seconds;
@@ -63,13 +65,24 @@ absl::Status DemandDesk::estimate(const std::vector<QueuedStage>& stages, const 
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<DemandDesk::Waiting>> DemandDesk::look() {
-  const std::lock_guard lock(mutex_);
+void DemandDesk::forget_old_estimates() {
   const Microseconds now = clock_.steady();
-  if (now - estimated_ > kEstimatesKept) {
-    expected_.clear();
-    estimated_ = now;
-  }
+  if (now - estimated_ <= kEstimatesKept) return;
+  expected_.clear();
+  estimated_ = now;
+}
+
+std::optional<double> DemandDesk::seconds_of(const StageSpan& span) const {
+  const Expected& whole = expected_.at(span.id);
+  if (!whole.seconds || whole.units <= 0) return whole.seconds;
+  const double stop = span.until_step > 0 ? std::min(whole.units, static_cast<double>(span.until_step)) : whole.units;
+  const double left = std::max(0.0, stop - static_cast<double>(span.resume_step));
+  return *whole.seconds * left / whole.units;
+}
+
+absl::StatusOr<v1::Demand> DemandDesk::get() {
+  const std::lock_guard lock(mutex_);
+  forget_old_estimates();
   struct Seen {
     std::vector<QueuedStage> stages;
     Fleet fleet;
@@ -78,38 +91,27 @@ absl::StatusOr<std::vector<DemandDesk::Waiting>> DemandDesk::look() {
     return Seen{live.scheduler.queued(live.now, [this](StageId id) { return !expected_.contains(id); }),
                 live.scheduler.fleet()};
   });
-  LOCUS_RETURN_IF_ERROR(estimate(seen.stages, seen.fleet));
-  std::vector<Waiting> out;
-  for (const QueuedStage& stage : seen.stages) {
-    Waiting one{.stage = stage, .seconds = {}};
-    const Expected& whole = expected_.at(stage.id);
-    if (whole.seconds) {
-      one.seconds = *whole.seconds;
-      if (whole.units > 0) {
-        const double stop =
-            stage.until_step > 0 ? std::min(whole.units, static_cast<double>(stage.until_step)) : whole.units;
-        const double left = std::max(0.0, stop - static_cast<double>(stage.resume_step));
-        one.seconds = *whole.seconds * left / whole.units;
-      }
-    }
-    out.push_back(std::move(one));
-  }
-  return out;
-}
-
-absl::StatusOr<v1::Demand> DemandDesk::get() {
-  LOCUS_ASSIGN_OR_RETURN(const auto waiting, look());
+  std::vector<StageSpan> spans;
+  for (const QueuedStage& stage : seen.stages) spans.push_back(stage.span);
+  LOCUS_RETURN_IF_ERROR(estimate(spans, seen.fleet));
   std::map<Asked, v1::DemandGroup> groups;
   v1::DemandGroup all;
-  for (const Waiting& one : waiting) {
-    Asked asked;
-    if (one.stage.asks) asked = {one.stage.asks->revisions, one.stage.asks->exclusive};
-    add(one.stage, one.seconds, &groups[asked]);
-    add(one.stage, one.seconds, &all);
-  }
   v1::Demand out;
+  for (const QueuedStage& stage : seen.stages) {
+    if (stage.bounded) {
+      out.set_bounded(out.bounded() + 1);
+      continue;
+    }
+    Asked asked{.revisions = {}, .require = stage.require, .devices = stage.devices};
+    if (stage.asks) asked.revisions = stage.asks->revisions, asked.exclusive = stage.asks->exclusive;
+    const std::optional<double> seconds = seconds_of(stage.span);
+    add(stage, seconds, &groups[asked]);
+    add(stage, seconds, &all);
+  }
   for (auto& [asked, group] : groups) {
     group.set_exclusive(asked.exclusive);
+    group.set_devices(asked.devices);
+    for (const auto& [label, pattern] : asked.require) (*group.mutable_require())[label] = pattern;
     for (const auto& [item, revision] : asked.revisions) (*group.mutable_revisions())[item] = revision;
     *out.add_groups() = std::move(group);
   }
@@ -129,12 +131,20 @@ absl::StatusOr<v1::Demand> DemandDesk::get() {
 }
 
 absl::Status DemandDesk::tell_scheduler() {
-  const bool asked =
-      coordinator_.inspect<bool>([](const Coordinator::LiveState& live) { return live.scheduler.any_ends(); });
-  if (!asked) return absl::OkStatus();
-  LOCUS_ASSIGN_OR_RETURN(const auto waiting, look());
+  const std::lock_guard lock(mutex_);
+  forget_old_estimates();
+  struct Seen {
+    std::vector<StageSpan> spans;
+    Fleet fleet;
+  };
+  const Seen seen = coordinator_.inspect<Seen>([this](const Coordinator::LiveState& live) {
+    if (!live.scheduler.goes_by_estimates()) return Seen{};
+    return Seen{live.scheduler.spans([this](StageId id) { return !expected_.contains(id); }), live.scheduler.fleet()};
+  });
+  if (seen.spans.empty()) return absl::OkStatus();
+  LOCUS_RETURN_IF_ERROR(estimate(seen.spans, seen.fleet));
   StagesEstimated event;
-  for (const Waiting& one : waiting) event.busy[one.stage.id] = one.seconds ? microseconds(*one.seconds) : 0;
+  for (const StageSpan& span : seen.spans) event.busy[span.id] = microseconds(seconds_of(span).value_or(0));
   coordinator_.post_unanswered(std::move(event));
   return absl::OkStatus();
 }

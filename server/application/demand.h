@@ -23,7 +23,8 @@ class DemandDesk {
 
   // By what is asked of a worker, what has waited longest first.
   absl::StatusOr<v1::Demand> get();
-  // Lets the scheduler know how long what waits would take, if a worker has said when it ends; does nothing otherwise.
+  // Lets the scheduler know how long what waits and what runs would take, where it goes by that (Scheduler::
+  // goes_by_estimates); does nothing otherwise.
   absl::Status tell_scheduler();
 
  private:
@@ -32,12 +33,9 @@ class DemandDesk {
     std::optional<double> seconds;
     double units = 0;  // steps of a training; 0: not counted
   };
-  struct Waiting {
-    QueuedStage stage;
-    std::optional<double> seconds;  // from where it would go on to where it is wanted
-  };
-  absl::StatusOr<std::vector<Waiting>> look();
-  absl::Status estimate(const std::vector<QueuedStage>& stages, const Fleet& fleet);
+  void forget_old_estimates();
+  absl::Status estimate(const std::vector<StageSpan>& stages, const Fleet& fleet);
+  std::optional<double> seconds_of(const StageSpan& span) const;  // from where it begins to where it is wanted
 
   Store& store_;
   const Catalogs& catalogs_;

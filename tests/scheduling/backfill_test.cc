@@ -82,6 +82,89 @@ TEST_F(Backfill, GoesByOnceAndAHalfOfAnEstimateWhereThereIsNoLimit) {
   EXPECT_TRUE(take());
 }
 
+TEST_F(Backfill, LearnsWhenTheSlotsAreFreeWhileTheyAreInUse) {
+  begin(0);
+  h.submit(limited("c", 900, "short"));
+  EXPECT_FALSE(take());
+  h.step(StagesEstimated{{{h.train("a").id, us(599s)}}});
+  EXPECT_FALSE(take()) << "in at most 898.5 s";
+  h.step(StagesEstimated{{{h.train("a").id, us(600s)}}});
+  EXPECT_TRUE(take());
+}
+
+TEST_F(Backfill, CountsAnEstimateFromWhenTheStageWasGranted) {
+  begin(0);
+  pass(200s);
+  h.step(StagesEstimated{{{h.train("a").id, us(600s)}}});
+  h.submit(limited("c", 701, "too-long"));
+  EXPECT_FALSE(take());
+  h.submit(limited("none", 700, "short"));
+  EXPECT_TRUE(take());
+}
+
+TEST_F(Backfill, TakesAnEstimateBackThatIsUnknownAgain) {
+  begin(0);
+  h.submit(limited("c", 900, "short"));
+  h.step(StagesEstimated{{{h.train("a").id, us(600s)}}});
+  h.step(StagesEstimated{{{h.train("a").id, 0}}});
+  EXPECT_FALSE(take());
+}
+
+TEST_F(Backfill, HoldsWhatItLetInToWhatWasExpectedOfItThen) {
+  begin(1000);
+  h.submit(limited("c", 0, "estimated"));
+  h.step(StagesEstimated{{{h.train("c").id, us(600s)}}});
+  ASSERT_TRUE(take());
+  h.step(StagesEstimated{{{h.train("c").id, us(6000s)}}});
+  pass(895s);
+  EXPECT_THAT(wishes, ElementsAre(LeaseWish::kContinue, LeaseWish::kContinue));
+  pass(10s);
+  EXPECT_THAT(wishes, ElementsAre(LeaseWish::kContinue, LeaseWish::kCheckpointAndStop));
+}
+
+TEST_F(Backfill, AsksForEstimatesWhileSlotsAreKept) {
+  EXPECT_FALSE(h.scheduler().goes_by_estimates());
+  begin(1000);
+  EXPECT_TRUE(h.scheduler().goes_by_estimates());
+  h.set_state("wide", ExperimentState::kCancelled);
+  EXPECT_FALSE(h.scheduler().goes_by_estimates());
+  h.submit({.name = "costs", .cells = {"a"}, .evaluate = false, .measure = true, .train = false});
+  EXPECT_TRUE(h.scheduler().goes_by_estimates());
+  std::vector<StageId> described;
+  for (const StageSpan& span : h.scheduler().spans([](StageId) { return true; })) described.push_back(span.id);
+  EXPECT_THAT(described, ElementsAre(h.train("a").id, h.measure("a").id)) << "what runs, too";
+}
+
+TEST_F(Backfill, SaysWhatIsTooLongByHowMuch) {
+  begin(1000);
+  h.submit(limited("c", 1001, "long"));
+  EXPECT_FALSE(take());
+  EXPECT_THAT(h.explain(h.train("c")), HasSubstr("which takes 4 devices together and comes before it; that can begin "
+                                                 "within 17 min, and this may take a little longer by its "
+                                                 "limits.stage_seconds"));
+  h.submit(limited("none", 0, "estimated"));
+  h.step(StagesEstimated{{{h.train("none").id, us(800s)}}});
+  EXPECT_FALSE(take());
+  EXPECT_THAT(h.explain(h.train("none")), HasSubstr("this may take 20 min, once and a half what its like took"));
+}
+
+TEST_F(Backfill, SaysWhereALengthIsUnknown) {
+  begin(1000);
+  h.submit(limited("c", 0, "unlimited"));
+  EXPECT_FALSE(take());
+  EXPECT_THAT(h.explain(h.train("c")),
+              HasSubstr("what is over within 17 min, when that can begin, is started there "
+                        "meanwhile, but this has no limits.stage_seconds and nothing like it"));
+}
+
+TEST_F(Backfill, SaysWhichEndNobodyKnows) {
+  begin(0);
+  h.submit(limited("c", 1, "short"));
+  EXPECT_FALSE(take());
+  EXPECT_THAT(h.explain(h.train("c")),
+              HasSubstr("nobody knows when that can begin: stage " + std::to_string(h.train("a").id) + " runs there"));
+}
+
 TEST_F(Backfill, StartsNothingWhereNobodyKnowsWhenTheSlotsAreFree) {
   begin(0);
   h.submit(limited("c", 1, "short"));

@@ -57,7 +57,7 @@ TEST_F(Ends, TakeAnEstimateBackThatIsUnknownAgain) {
 TEST_F(Ends, AreNobodysWhoSaidNothing) {
   estimate(1000h);
   ASSERT_TRUE(h.join("stays", "stays"));
-  EXPECT_FALSE(h.scheduler().any_ends());
+  EXPECT_FALSE(h.scheduler().goes_by_estimates());
   EXPECT_TRUE(h.ask("stays"));
 }
 
@@ -106,9 +106,9 @@ TEST_F(Ends, DoNotChangeWhatWaits) {
   h.submit({.name = "more", .cells = {"b", "c"}, .evaluate = false});
   ASSERT_THAT(queued(), SizeIs(3));
   EXPECT_EQ(queued()[0].workers, 0);
-  EXPECT_EQ(queued()[0].kind, "");
-  EXPECT_EQ(queued(true)[0].kind, "train");
-  EXPECT_EQ(queued(true)[0].config_json, h.train("a").config_json);
+  EXPECT_EQ(queued()[0].span.kind, "");
+  EXPECT_EQ(queued(true)[0].span.kind, "train");
+  EXPECT_EQ(queued(true)[0].span.config_json, h.train("a").config_json);
   h.advance(40s);
   join("near", 1h);
   EXPECT_EQ(queued()[0].workers, 1);
@@ -116,7 +116,7 @@ TEST_F(Ends, DoNotChangeWhatWaits) {
   const auto grant = h.ask("near");
   ASSERT_TRUE(grant);
   EXPECT_THAT(queued(), SizeIs(2)) << "what runs does not wait";
-  EXPECT_TRUE(h.scheduler().any_ends());
+  EXPECT_TRUE(h.scheduler().goes_by_estimates());
 }
 
 TEST_F(Ends, SayFromWhereAQueuedStageWouldGoOn) {
@@ -126,8 +126,24 @@ TEST_F(Ends, SayFromWhereAQueuedStageWouldGoOn) {
   ASSERT_TRUE(h.checkpoint("first", *grant, 70));
   ASSERT_TRUE(h.complete("first", *grant, AttemptState::kStopped));
   ASSERT_THAT(queued(), SizeIs(1));
-  EXPECT_EQ(queued()[0].resume_step, 70);
+  EXPECT_EQ(queued()[0].span.resume_step, 70);
   EXPECT_EQ(queued()[0].waited, 0);
+}
+
+TEST_F(Ends, CountTheWorkersThatAreOfTheKindAndSizeThatIsAsked) {
+  h.submit({.name = "placed",
+            .cells = {"b"},
+            .evaluate = false,
+            .placement = placement_text({.require = {{"pool", "vision"}}, .prefer = {}, .devices = 2})});
+  ASSERT_TRUE(h.join_labeled("labeled", "labeled", {.granted = {{"pool", "vision"}}, .announced = {}}));
+  ASSERT_TRUE(h.join("large", "large", {}, Harness::default_revisions(), {{"cpu", 0, 1}, {"cpu", 1, 1}}));
+  const QueuedStage plain = queued()[0], placed = queued()[1];
+  EXPECT_EQ(plain.workers, 2);
+  EXPECT_EQ(plain.devices, 1);
+  EXPECT_EQ(plain.require, Labels());
+  EXPECT_EQ(placed.workers, 0) << "one has the label, another the size";
+  EXPECT_EQ(placed.devices, 2);
+  EXPECT_EQ(placed.require, (Labels{{"pool", "vision"}}));
 }
 
 TEST_F(Ends, LeavePausedExperimentsOutOfWhatWaits) {

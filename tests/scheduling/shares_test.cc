@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <set>
 
@@ -61,6 +62,11 @@ struct Shares : ::testing::Test {
     std::vector<StatedAttempt> stated_ones;
     for (const Grant& grant : running) stated_ones.push_back(stated(grant));
     h.sync("s", stated_ones);
+  }
+  // Stages that wait for a bound of their account.
+  std::int64_t bounded() {
+    const auto queued = h.scheduler().queued(h.now(), [](StageId) { return false; });
+    return std::count_if(queued.begin(), queued.end(), [](const QueuedStage& one) { return one.bounded; });
   }
   AccountView account(const std::string& name) {
     for (const AccountView& view : views = h.scheduler().accounts(h.now())) {
@@ -328,6 +334,30 @@ TEST_F(Shares, KeepNoDeviceForWhatItsBoundForbids) {
   h.submit(work_of("bob", 2));
   EXPECT_EQ(owner_in(take()), "bob");
   EXPECT_EQ(owner_in(take()), "bob");
+}
+
+TEST_F(Shares, TellWhatWaitsForABoundFromWhatWaitsForADevice) {
+  h.submit(work_of("ada", 5));
+  EXPECT_EQ(bounded(), 0) << "nobody has a share";
+  h.share({.name = "ada", .devices = 3});
+  h.submit(work_of("bob", 2));
+  EXPECT_EQ(bounded(), 2) << "three could run, and those of bob";
+  join(8);
+  while (take()) {
+  }
+  EXPECT_EQ(bounded(), 2);
+  finish(running.front());
+  EXPECT_EQ(bounded(), 1);
+}
+
+TEST_F(Shares, CountAgainstABoundWhatTheDevicesOfAPoolWeighThatHasEnded) {
+  h.share({.name = "ada", .devices = 25});
+  h.submit(work_of("ada", 5));
+  h.join("gpus", "g", {}, Harness::default_revisions(), {{"cuda", 0, 1}, {"cuda", 1, 1}, {"cuda", 2, 1}});
+  EXPECT_EQ(bounded(), 3) << "a GPU weighs 10";
+  h.advance(120s);
+  EXPECT_EQ(h.worker("gpus").state, WorkerState::kOffline);
+  EXPECT_EQ(bounded(), 3);
 }
 
 // With everybody backlogged holdings follow the weights within one device, and every account's work begins.

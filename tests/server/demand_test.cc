@@ -17,8 +17,8 @@ class Demand : public ServerTest {
     EXPECT_TRUE(workers_->GetDemand(deadline().get(), {}, &out).ok());
     return out;
   }
-  // The small specification is done; more seeds of it, with far longer trainings, wait.
-  void queue_long_trainings() {
+  // The small specification is done, by a worker that takes no more.
+  void run_the_like() {
     submit(small_specification());
     FakeWorker worker(channel_, "before");
     ASSERT_TRUE(worker.register_with().ok());
@@ -27,6 +27,10 @@ class Demand : public ServerTest {
     leave.set_name("before");
     v1::Worker drained;
     ASSERT_TRUE(workers_->DrainWorker(deadline().get(), leave, &drained).ok());
+  }
+  // More seeds of it, with far longer trainings, wait.
+  void queue_long_trainings() {
+    run_the_like();
     submit(small_specification({{"name", "long"}, {"train", {{"epochs", kManyEpochs}}}}));
   }
   // Of a life of ten days so many seconds are left.
@@ -35,6 +39,21 @@ class Demand : public ServerTest {
       request.mutable_time_left()->set_seconds(seconds);
       request.mutable_lifetime()->set_seconds(1'000'000'000);
     };
+  }
+  // One training of that name, of a seed that has not run.
+  static Json one(const std::string& name, std::int64_t seed, int epochs, const Json& placement = Json::object()) {
+    return small_specification({{"name", name},
+                                {"train", {{"epochs", epochs}}},
+                                {"matrix", {{"prior", {"learned-absolute"}}}},
+                                {"replicates", {{"seed", {seed}}}},
+                                {"placement", placement}});
+  }
+  std::string why(const std::string& trial) {
+    v1::ExplainRequest request;
+    request.set_trial(trial);
+    v1::Explanation out;
+    EXPECT_TRUE(experiments_->Explain(deadline().get(), request, &out).ok());
+    return out.ShortDebugString();
   }
   static constexpr int kManyEpochs = 100'000;
 };
@@ -97,11 +116,7 @@ TEST_F(Demand, IsKeptFromAWorkerThatEndsBeforeItIsMet) {
   ASSERT_TRUE(near.register_with(ends_in(each / 2)).ok());
   server_->estimate_waiting();
   EXPECT_FALSE(near.acquire());
-  v1::ExplainRequest why;
-  why.set_trial("long/0");
-  v1::Explanation reason;
-  ASSERT_TRUE(experiments_->Explain(deadline().get(), why, &reason).ok());
-  EXPECT_THAT(reason.ShortDebugString(), HasSubstr("waits for a worker that stays: near ends in"));
+  EXPECT_THAT(why("long/0"), HasSubstr("waits for a worker that stays: near ends in"));
   FakeWorker far(channel_, "far");
   ASSERT_TRUE(far.register_with(ends_in(100 * each)).ok());
   EXPECT_TRUE(far.acquire());
@@ -113,6 +128,42 @@ TEST_F(Demand, IsKeptFromNobodyBeforeItIsEstimated) {
   ASSERT_TRUE(near.register_with(ends_in(60)).ok());
   server_->estimate_waiting();
   EXPECT_TRUE(near.acquire());
+}
+
+TEST_F(Demand, TellsLabelsAndDevicesApart) {
+  submit(one("plain", 1, 2));
+  submit(one("placed", 2, 2, {{"require", {{"pool", "vision"}}}, {"devices", 2}}));
+  const v1::Demand waits = demand();
+  ASSERT_EQ(waits.groups_size(), 2);
+  for (const v1::DemandGroup& group : waits.groups()) {
+    EXPECT_EQ(group.queued(), 1);
+    EXPECT_EQ(group.devices(), group.require().empty() ? 1 : 2);
+    EXPECT_TRUE(group.require().empty() || group.require().at("pool") == "vision");
+  }
+}
+
+// No worker has said when it ends, and no stage has a limit of time.
+TEST_F(Demand, IsMetMeanwhileOnKeptSlotsWhereItsLikeSaysThatItIsOverInTime) {
+  run_the_like();
+  FakeWorker node(channel_, "node");
+  const auto four_slots = [](v1::RegisterWorkerRequest& request) {
+    for (int slot = 1; slot < 4; ++slot) *request.add_slots() = request.slots(0);
+  };
+  ASSERT_TRUE(node.register_with(four_slots).ok());
+  submit(one("long", 7, kManyEpochs));
+  ASSERT_TRUE(node.acquire());
+  submit(one("gang", 8, 2, {{"devices", 4}}));
+  submit(one("too-long", 9, 2 * kManyEpochs));
+  submit(one("short", 10, 2));
+  node.free_slots = {1, 2, 3};
+  EXPECT_FALSE(node.acquire());
+  EXPECT_THAT(why("short/0"), HasSubstr("nobody knows when that can begin"));
+  server_->estimate_waiting();
+  const auto work = node.acquire();
+  ASSERT_TRUE(work) << why("short/0");
+  EXPECT_EQ(work->seed, 10);
+  EXPECT_FALSE(node.acquire());
+  EXPECT_THAT(why("too-long/0"), HasSubstr("once and a half what its like took"));
 }
 
 TEST_F(Demand, OfAWorkerItsEndIsShownToPeople) {

@@ -65,6 +65,16 @@ TEST_F(SharesOfCallers, BoundTheTrialsThatAreToRun) {
   EXPECT_THAT(many.body, HasSubstr("has 0 besides"));
 }
 
+TEST_F(SharesOfCallers, KeepWhatWaitsForABoundOutOfWhatWaitsForADevice) {
+  bound({{"devices", "2"}});
+  ASSERT_EQ(submit_as("ada", small_specification()).status, 200);
+  const Json demand = get_as("viewer", "/api/v1/demand").json();
+  EXPECT_EQ(demand["queued"], "2") << "no third machine would be of use";
+  EXPECT_EQ(demand["bounded"], "7");
+  ASSERT_EQ(submit_as("eve", small_specification({{"name", "of-eve"}, {"replicates", {{"seed", {5}}}}})).status, 200);
+  EXPECT_EQ(get_as("viewer", "/api/v1/demand").json()["queued"], "5");
+}
+
 TEST_F(SharesOfCallers, BoundTheBytesOfArtifacts) {
   bound({{"artifact_bytes", "0"}});
   EXPECT_EQ(reason(submit_as("ada", small_specification())), "QUOTA_EXCEEDED");

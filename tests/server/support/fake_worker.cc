@@ -40,7 +40,7 @@ std::optional<Assigned> FakeWorker::acquire(std::chrono::milliseconds wait, grpc
   v1::AcquireStageRequest request;
   request.set_session(session);
   request.set_request_id(name_ + "-" + std::to_string(++requests_));
-  request.add_free_slots(0);
+  for (const int slot : free_slots) request.add_free_slots(slot);
   request.mutable_wait_duration()->set_seconds(wait.count() / 1000);
   request.mutable_wait_duration()->set_nanos(static_cast<int>(wait.count() % 1000 * 1'000'000));
   v1::AcquireStageResponse response;

@@ -49,6 +49,7 @@ class FakeWorker {
   double best_gain = 0;  // by how much the best model, of step 50, scores higher than the last
   std::string environment = R"({"device":"cpu","dtype":"float32","threads":1,"path":"explicit"})";
   std::string session;
+  std::vector<int> free_slots = {0};   // that it asks for work with
 
  private:
   v1::ReportPointsRequest batch(const Assigned& work, const std::string& metric, const std::string& split,
