@@ -57,6 +57,7 @@ std::map<std::string, std::string> variables_of(const EngineSetup& setup, const 
   std::map<std::string, std::string> out = {
       {"LOCUS_SERVER", setup.server}, {"LOCUS_POOL", setup.pool}, {"LOCUS_WORKER_NAME", worker.name}};
   if (!worker.token.empty()) out["LOCUS_ENROLL"] = worker.token;
+  if (worker.stays) out["LOCUS_STAYS"] = "1";
   return out;
 }
 

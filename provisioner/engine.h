@@ -14,6 +14,7 @@ namespace locus {
 // Who is to come of a job. Without a token the server asks nobody who they are, and the name is a proposal.
 struct NewWorker {
   std::string name, token;  // that of an invitation: `locus worker --enroll`
+  bool stays = false;       // one of the least that a pool keeps: it does not end for want of work
 };
 
 struct EngineSetup {
@@ -44,7 +45,8 @@ absl::StatusOr<std::string> ask_engine(std::vector<std::string> command, const s
                                        const std::string& input = {},
                                        const std::map<std::string, std::string>& variables = {});
 
-// What a worker's environment tells it: LOCUS_SERVER, LOCUS_POOL, LOCUS_WORKER_NAME and, with a token, LOCUS_ENROLL.
+// What a worker's environment tells it: LOCUS_SERVER, LOCUS_POOL, LOCUS_WORKER_NAME and, with a token, LOCUS_ENROLL; of one
+// that stays LOCUS_STAYS, too.
 std::map<std::string, std::string> variables_of(const EngineSetup& setup, const NewWorker& worker);
 
 // UNAVAILABLE: `program` answered what it should not have, and what was expected.

@@ -13,8 +13,16 @@ namespace {
 
 constexpr std::string_view kDatasetPrefix = "dataset/";  // of an item among revisions
 
+constexpr char kPoolKey[] = "pool";  // that of a worker which the provisioner of a pool has invited
+constexpr std::int64_t kSlotsMost = 1024;
+
 bool serves(const PoolRules& rules, const v1::DemandGroup& group) {
   if (rules.memory_bytes > 0 && group.memory_bytes() > rules.memory_bytes) return false;
+  if (rules.slots > 0 && group.devices() > rules.slots) return false;
+  for (const auto& [label, pattern] : group.require()) {
+    const auto found = rules.labels.find(label);
+    if (found == rules.labels.end() ? !rules.more_labels : !matches(pattern, found->second)) return false;
+  }
   if (!rules.datasets) return true;
   return std::all_of(group.revisions().begin(), group.revisions().end(), [&](const auto& item) {
     return !item.first.starts_with(kDatasetPrefix) ||
@@ -24,7 +32,8 @@ bool serves(const PoolRules& rules, const v1::DemandGroup& group) {
 
 }  // namespace
 
-absl::StatusOr<PoolRules> read_pool_rules(const Json& settings, const std::string& engine, int min, int max) {
+absl::StatusOr<PoolRules> read_pool_rules(const Json& settings, const std::string& engine, const std::string& pool,
+                                          int min, int max) {
   PoolRules rules;
   rules.min = min;
   rules.max = max;
@@ -34,11 +43,24 @@ absl::StatusOr<PoolRules> read_pool_rules(const Json& settings, const std::strin
   }
   SettingsSection section(settings, "");
   section.ignore(engine);
-  rules.seconds_per_worker = section.number("seconds_per_worker").value_or(rules.seconds_per_worker);
+  rules.slots = section.number("slots").value_or(0);
+  rules.seconds_per_worker =
+      section.number("seconds_per_worker")
+          .value_or(rules.seconds_per_worker * std::clamp<std::int64_t>(rules.slots, 1, kSlotsMost));
   rules.seconds_without_estimate = section.number("seconds_without_estimate").value_or(rules.seconds_without_estimate);
   rules.memory_bytes = section.number("memory_bytes").value_or(0);
   if (const auto datasets = section.texts("datasets")) rules.datasets.emplace(datasets->begin(), datasets->end());
+  if (auto labels = section.named_texts("labels")) {
+    rules.labels = *std::move(labels);
+    rules.more_labels = false;
+  }
+  rules.labels.emplace(kPoolKey, pool);
   LOCUS_RETURN_IF_ERROR(section.end());
+  for (const auto& [label, value] : rules.labels) {
+    if (!valid_label_key(label)) return invalid("labels." + label, "\"" + label + "\" cannot be the name of a label");
+  }
+  if (rules.slots > kSlotsMost)
+    return invalid("slots", "slots is " + std::to_string(rules.slots) + "; no worker has more than 1024");
   if (rules.seconds_per_worker > 0) return rules;
   return invalid("seconds_per_worker", "seconds_per_worker is 0; give how much waiting work is worth a worker");
 }

@@ -31,15 +31,16 @@ absl::StatusOr<ProvisionRound> Provisioner::look() {
   round.wanted = workers_wanted(rules_, demand);
   LOCUS_ASSIGN_OR_RETURN(round.there, engine_.count());
   round.started = workers_to_start(rules_, round.wanted, round.there);
-  if (round.started > 0) LOCUS_RETURN_IF_ERROR(start(round.started));
+  if (round.started > 0) LOCUS_RETURN_IF_ERROR(start(round.started, rules_.min - round.there));
   return round;
 }
 
-// Names are new ones: a worker never comes back.
-absl::Status Provisioner::start(int workers) {
+// Names are new ones: a worker never comes back. Those that are lacking to the least stay: otherwise they would end for want
+// of work and be started again, for ever. Which of those that are there stay nobody has to know: whoever ends makes room.
+absl::Status Provisioner::start(int workers, int lacking) {
   std::vector<NewWorker> out;
   for (int i = 0; i < workers; ++i) {
-    NewWorker worker{pool_ + "-" + random_uuid().substr(0, 8), ""};
+    NewWorker worker{pool_ + "-" + random_uuid().substr(0, 8), "", i < lacking};
     if (invite_) {
       LOCUS_ASSIGN_OR_RETURN(worker.token, invite_(worker.name));
     }

@@ -1,5 +1,6 @@
 // Keeps a pool as large as what waits wants it. It only starts workers, who end by themselves (locus worker
-// --exit-when-idle), and remembers nothing: killed, started again or started twice it goes by what the engine says.
+// --exit-when-idle; those of the least that it keeps only when their time is over), and remembers nothing: killed, started
+// again or started twice it goes by what the engine says.
 #pragma once
 
 #include <chrono>
@@ -42,7 +43,7 @@ class Provisioner {
   absl::StatusOr<ProvisionRound> look();
 
  private:
-  absl::Status start(int workers);
+  absl::Status start(int workers, int lacking);
 
   const std::string pool_;
   const PoolRules rules_;

@@ -41,6 +41,16 @@ std::optional<std::vector<std::string>> SettingsSection::texts(const std::string
   return std::nullopt;
 }
 
+std::optional<std::map<std::string, std::string>> SettingsSection::named_texts(const std::string& key) {
+  const Json* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  const auto is_text = [](const Json& one) { return one.is_string() && !one.get<std::string>().empty(); };
+  if (value->is_object() && std::all_of(value->begin(), value->end(), is_text))
+    return value->get<std::map<std::string, std::string>>();
+  refuse(key, "names with a text each");
+  return std::nullopt;
+}
+
 std::optional<std::int64_t> SettingsSection::number(const std::string& key) {
   const Json* value = find(key);
   if (value == nullptr) return std::nullopt;

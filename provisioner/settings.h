@@ -1,6 +1,7 @@
 // Settings of a provisioner, read from JSON: what is not known is refused by its name.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -20,6 +21,7 @@ class SettingsSection {
 
   std::optional<std::string> text(const std::string& key);
   std::optional<std::vector<std::string>> texts(const std::string& key);
+  std::optional<std::map<std::string, std::string>> named_texts(const std::string& key);
   std::optional<std::int64_t> number(const std::string& key);  // 0 or more
   std::optional<Json> object(const std::string& key);
   void ignore(const std::string& key) { known_.insert(key); }  // somebody else reads it

@@ -52,7 +52,8 @@ class CommandLineReader {
   static CLI::Option* flag(CLI::App& app, const Argument& argument) {
     const std::string name = (argument.clears_ ? "!" : "") + argument.page_.name;
     const auto* target = std::get_if<bool*>(&argument.target_);
-    return target ? app.add_flag(name, **target) : app.add_flag(name);
+    CLI::Option* option = target ? app.add_flag(name, **target) : app.add_flag(name);
+    return option->envname(argument.page_.variable);
   }
 
   static CLI::Option* value(CLI::App& app, const Argument& argument) {

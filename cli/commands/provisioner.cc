@@ -39,7 +39,8 @@ absl::StatusOr<Provision> prepare(const ProvisionerOptions& options, const std::
   LOCUS_ASSIGN_OR_RETURN(const std::string text, read_text(options.config, "settings", kProvisionerFileMost));
   LOCUS_ASSIGN_OR_RETURN(const YamlDocument document, parse_yaml(text));
   Provision out;
-  LOCUS_ASSIGN_OR_RETURN(out.rules, read_pool_rules(document.json, options.engine, options.min, options.max));
+  LOCUS_ASSIGN_OR_RETURN(out.rules,
+                         read_pool_rules(document.json, options.engine, options.pool, options.min, options.max));
   EngineSetup setup{options.pool, options.worker_server.empty() ? server : options.worker_server, Json::object()};
   if (document.json.is_object()) setup.settings = document.json.value(options.engine, Json::object());
   LOCUS_ASSIGN_OR_RETURN(out.engine, make_engine(options.engine, setup));

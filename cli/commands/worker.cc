@@ -14,6 +14,7 @@ namespace {
 // As given on the command line; empty: not.
 struct GivenOptions {
   std::string idle, lifetime;
+  bool stay = false;
   std::vector<std::string> labels, plugins;
 };
 
@@ -66,6 +67,10 @@ void add_options(Command& command, WorkerOptions& options, GivenOptions& given) 
   command.add_option("--exit-when-idle", given.idle, "End by itself after so long without work, such as 15m")
       ->type_name("TIME");
   command
+      .add_flag("--stay", given.stay,
+                "Do not, whatever --exit-when-idle says; a provisioner asks it of the fewest that its pool keeps")
+      ->envname("LOCUS_STAYS");
+  command
       .add_option("--lifetime", given.lifetime,
                   "Drain and end by itself after so long, such as 23h; in a job of Slurm its end counts, too")
       ->type_name("TIME");
@@ -101,6 +106,7 @@ absl::Status take(const GivenOptions& given, WorkerOptions& options) {
   if (!given.idle.empty()) {
     LOCUS_ASSIGN_OR_RETURN(options.exit_when_idle, parse_duration(given.idle, "--exit-when-idle"));
   }
+  if (given.stay) options.exit_when_idle = {};
   if (!given.lifetime.empty()) {
     LOCUS_ASSIGN_OR_RETURN(options.lifetime, parse_duration(given.lifetime, "--lifetime"));
   }

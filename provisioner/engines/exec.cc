@@ -1,7 +1,7 @@
 // Somebody's own command: a cloud's autoscaling is a script. It is given JSON and answers with JSON, a document a run:
 //   {"action":"count","pool":"gpu","server":"HOST:PORT"}             -> {"workers": 3}
-//   {"action":"start","pool":"gpu","server":"HOST:PORT","workers":[{"name":"gpu-1f3c","token":""}]} -> {"workers": 1}, those
-//                                                                        it started; with a token each is to --enroll by it
+//   {"action":"start","pool":"gpu","server":"HOST:PORT","workers":[{"name":"gpu-1f3c","token":"","stays":false}]}
+//     -> {"workers": 1}, those it started. With a token each is to --enroll by it; one that stays is not to --exit-when-idle
 #include "core/base/error.h"
 #include "core/base/json_document.h"
 #include "provisioner/engine.h"
@@ -21,7 +21,8 @@ class Exec final : public Engine {
 
   absl::Status start(const std::vector<NewWorker>& workers) override {
     Json named = Json::array();
-    for (const NewWorker& worker : workers) named.push_back({{"name", worker.name}, {"token", worker.token}});
+    for (const NewWorker& worker : workers)
+      named.push_back({{"name", worker.name}, {"token", worker.token}, {"stays", worker.stays}});
     LOCUS_ASSIGN_OR_RETURN(const int started, ask({{"action", "start"}, {"workers", std::move(named)}}));
     if (started == static_cast<int>(workers.size())) return absl::OkStatus();
     return unexpected_answer(command_.front(), "{\"workers\": " + std::to_string(started) + "}",

@@ -29,7 +29,7 @@ class Arguments : public ::testing::Test {
     command_.add_option("--tag", tags_, "A tag")->type_name("TAG")->one_value_each();
     command_.add_option("--list", list_, "Names")->delimiter(',');
     command_.add_option("--loose", "Read by its name")->type_name("WORD");
-    Argument* all = command_.add_flag("--all", all_, "Everything");
+    Argument* all = command_.add_flag("--all", all_, "Everything")->envname("LOCUS_TEST_ALL");
     command_.add_flag("--one", "Only one")->excludes(all);
     command_.add_flag("--deep", "Everything of everything")->needs(all);
     command_.add_flag("--no-color", color_, "Without color")->clears();
@@ -100,6 +100,14 @@ TEST_F(Arguments, ComeFromTheEnvironmentWhereTheLineLacksThem) {
   ::unsetenv("LOCUS_TEST_FORM");
   ASSERT_EQ(out.outcome, Outcome::kRun) << out.refusal;
   EXPECT_EQ(form_, "text");
+}
+
+TEST_F(Arguments, ThatAreFlagsComeFromThereToo) {
+  ASSERT_EQ(::setenv("LOCUS_TEST_ALL", "1", 1), 0);
+  const Reading out = read({"make", "this"});
+  ::unsetenv("LOCUS_TEST_ALL");
+  ASSERT_EQ(out.outcome, Outcome::kRun) << out.refusal;
+  EXPECT_TRUE(all_);
 }
 
 TEST_F(Arguments, ThatAreWrongAreRefusedWithASentence) {

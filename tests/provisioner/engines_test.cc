@@ -121,6 +121,12 @@ TEST_F(SlurmTest, TellsATokenToTheJobAloneNotToWhoeverListsProcesses) {
   EXPECT_EQ(file("asked").find("secret"), std::string::npos);
 }
 
+TEST_F(SlurmTest, TellsAJobWhetherItsWorkerStays) {
+  program("sbatch", "echo \"${LOCUS_STAYS:-no}\" >> stays; echo 12");
+  ASSERT_TRUE(slurm_->start({{"gpu-1", "", true}, {"gpu-2", "", false}}).ok());
+  EXPECT_EQ(file("stays"), "1\nno\n");
+}
+
 TEST_F(SlurmTest, TakesANumberWithTheNameOfItsCluster) {
   program("sbatch", "echo '12;north'");
   EXPECT_TRUE(slurm_->start(workers(1)).ok());
@@ -225,10 +231,11 @@ TEST_F(ExecTest, AsksWithJsonAndReadsJson) {
   EXPECT_EQ(*exec_->count(), 2);
   ASSERT_TRUE(exec_->start(workers(2)).ok());
   EXPECT_EQ(file("words"), "--zone a\n--zone a\n");
-  EXPECT_EQ(file("asked"),
-            "{\"action\":\"count\",\"pool\":\"gpu\",\"server\":\"server:7171\"}\n"
-            "{\"action\":\"start\",\"pool\":\"gpu\",\"server\":\"server:7171\",\"workers\":["
-            "{\"name\":\"gpu-1\",\"token\":\"\"},{\"name\":\"gpu-2\",\"token\":\"\"}]}\n");
+  EXPECT_EQ(
+      file("asked"),
+      "{\"action\":\"count\",\"pool\":\"gpu\",\"server\":\"server:7171\"}\n"
+      "{\"action\":\"start\",\"pool\":\"gpu\",\"server\":\"server:7171\",\"workers\":["
+      "{\"name\":\"gpu-1\",\"stays\":false,\"token\":\"\"},{\"name\":\"gpu-2\",\"stays\":false,\"token\":\"\"}]}\n");
 }
 
 TEST_F(ExecTest, SaysWhatAnAnswerIsThatIsNoNumberOfWorkers) {

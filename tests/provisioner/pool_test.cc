@@ -20,7 +20,7 @@ v1::Demand demand_of(double seconds, std::int64_t without_estimate = 0) {
 }
 
 PoolRules rules_of(const Json& settings, int min = 0, int max = 8) {
-  auto rules = read_pool_rules(settings, "exec", min, max);
+  auto rules = read_pool_rules(settings, "exec", "gpu", min, max);
   EXPECT_TRUE(rules.ok()) << rules.status();
   return rules.ok() ? *rules : PoolRules();
 }
@@ -58,6 +58,40 @@ TEST(Pool, LeavesOutWhatItsWorkersCouldNotRun) {
   EXPECT_EQ(workers_wanted(rules_of({{"datasets", {"fashion-mnist"}}}), demand), 0);
 }
 
+// Each of them would be started, find nothing that it could run, end, and be started again.
+TEST(Pool, LeavesOutWhatAsksForAnotherPool) {
+  v1::Demand demand = demand_of(3600);
+  auto& require = *demand.mutable_groups(0)->mutable_require();
+  require["pool"] = "cpu";
+  EXPECT_EQ(workers_wanted(rules_of(nullptr), demand), 0);
+  EXPECT_EQ(workers_wanted(rules_of({{"labels", {{"pool", "cpu"}}}}), demand), 1) << "the pool gpu says otherwise";
+  require["pool"] = "g*";
+  EXPECT_EQ(workers_wanted(rules_of(nullptr), demand), 1);
+}
+
+TEST(Pool, LeavesOutWhatAsksForLabelsThatItsWorkersLack) {
+  v1::Demand demand = demand_of(3600);
+  (*demand.mutable_groups(0)->mutable_require())["node/gpu-name"] = "NVIDIA H100*";
+  EXPECT_EQ(workers_wanted(rules_of(nullptr), demand), 1) << "it does not say which they have";
+  EXPECT_EQ(workers_wanted(rules_of({{"labels", {{"node/gpu-name", "NVIDIA H100 80GB"}}}}), demand), 1);
+  EXPECT_EQ(workers_wanted(rules_of({{"labels", {{"node/gpu-name", "NVIDIA A100"}}}}), demand), 0);
+  EXPECT_EQ(workers_wanted(rules_of({{"labels", {{"zone", "a"}}}}), demand), 0) << "it says all that they have";
+}
+
+TEST(Pool, LeavesOutWhatTakesMoreDevicesThanAWorkerHas) {
+  v1::Demand demand = demand_of(3600);
+  demand.mutable_groups(0)->set_devices(4);
+  EXPECT_EQ(workers_wanted(rules_of(nullptr), demand), 1) << "it does not say how many";
+  EXPECT_EQ(workers_wanted(rules_of({{"slots", 4}}), demand), 1);
+  EXPECT_EQ(workers_wanted(rules_of({{"slots", 3}}), demand), 0);
+}
+
+TEST(Pool, WantsAWorkerForEveryHourOfEachOfItsSlots) {
+  EXPECT_EQ(workers_wanted(rules_of({{"slots", 4}}), demand_of(4 * 3600)), 1);
+  EXPECT_EQ(workers_wanted(rules_of({{"slots", 4}}), demand_of(4 * 3600 + 1)), 2);
+  EXPECT_EQ(workers_wanted(rules_of({{"slots", 4}, {"seconds_per_worker", 3600}}), demand_of(4 * 3600)), 4);
+}
+
 TEST(Pool, StartsAQuarterOfItsMostAtATime) {
   const PoolRules rules = rules_of(nullptr, 0, 8);
   EXPECT_EQ(workers_to_start(rules, 8, 0), 2);
@@ -70,13 +104,17 @@ TEST(Pool, StartsAQuarterOfItsMostAtATime) {
 
 TEST(Pool, RefusesSettingsThatAreNone) {
   const auto refusal = [](const Json& settings, int min = 0, int max = 8) {
-    const auto rules = read_pool_rules(settings, "exec", min, max);
+    const auto rules = read_pool_rules(settings, "exec", "gpu", min, max);
     return rules.ok() ? "" : error_detail(rules.status())->field + ": " + std::string(rules.status().message());
   };
   EXPECT_THAT(refusal({{"second_per_worker", 10}}), HasSubstr("second_per_worker is no setting"));
   EXPECT_THAT(refusal({{"seconds_per_worker", "an hour"}}), HasSubstr("seconds_per_worker: "));
   EXPECT_THAT(refusal({{"seconds_per_worker", 0}}), HasSubstr("seconds_per_worker: "));
   EXPECT_THAT(refusal({{"seconds_per_worker", -1}}), HasSubstr("seconds_per_worker: "));
+  EXPECT_THAT(refusal({{"labels", {"zone"}}}), HasSubstr("labels is [\"zone\"]; give names with a text each"));
+  EXPECT_THAT(refusal({{"labels", {{"zone", 1}}}}), HasSubstr("give names with a text each"));
+  EXPECT_THAT(refusal({{"labels", {{"Zone", "a"}}}}), HasSubstr("labels.Zone: "));
+  EXPECT_THAT(refusal({{"slots", 1025}}), HasSubstr("slots: "));
   EXPECT_THAT(refusal({{"datasets", "imagenet"}}), HasSubstr("a list of texts"));
   EXPECT_THAT(refusal({{"datasets", {1}}}), HasSubstr("a list of texts"));
   EXPECT_THAT(refusal(Json::array()), HasSubstr("no list of keys"));

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/base/error.h"
 
 namespace locus {
@@ -104,6 +106,22 @@ TEST_F(Looks, NameEachWorkerAnewAndInviteItWhereItIsAskedForThat) {
   EXPECT_TRUE(provisioner().look().ok());
   ASSERT_EQ(cluster.names.size(), 4u);
   EXPECT_EQ(cluster.names[3].token, "token of " + cluster.names[3].name);
+}
+
+// Those that end for want of work would be started again every quarter of an hour.
+TEST_F(Looks, LetStayWhatThePoolKeepsEvenWhenNothingWaits) {
+  const auto staying = [this] {
+    return std::count_if(cluster.names.begin(), cluster.names.end(), [](const NewWorker& one) { return one.stays; });
+  };
+  PoolRules rules{.min = 3, .max = 8, .datasets = {}, .labels = {}};
+  Provisioner one("gpu", rules, cluster, [this]() -> absl::StatusOr<v1::Demand> { return demand; });
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(one.look().ok());
+  EXPECT_EQ(cluster.names.size(), 8u);
+  EXPECT_EQ(staying(), 3);
+  demand.Clear();
+  cluster.jobs = 2;  // one whose time was over among those that ended
+  EXPECT_EQ(one.look()->started, 1);
+  EXPECT_EQ(staying(), 4);
 }
 
 TEST_F(Looks, StartNothingThatIsNotInvited) {
