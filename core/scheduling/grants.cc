@@ -194,6 +194,7 @@ Grant Scheduler::State::grant_of(const Stage& stage) const {
               .kind = row.kind,
               .config_json = row.config_json,
               .slots = stage.running->slots,
+              .device = workers_.at(stage.running->worker).device_kind,
               .inputs = {},
               .resume_sha256 = stage.running->resume_sha256,
               .resume_step = stage.running->resume_step,

@@ -95,6 +95,7 @@ class Scheduler::Records {
       std::int64_t attempt = 0;
     };
     std::deque<Asked> asked;              // newest last: makes requests idempotent
+    std::string device_kind;              // that its slots are of
     std::size_t slots = 0;                // announced; 0 before it has registered here
     std::vector<int> device_of;           // by slot: slots of one device share its index; all of the CPU's do
     std::vector<std::int64_t> weight_of;  // by slot, in thousandths of devices

@@ -249,6 +249,7 @@ struct Grant {
   std::int64_t attempt = 0;
   std::string kind, config_json;
   std::vector<int> slots;
+  std::string device;  // the kind that these are of: "cpu", "cuda"
   std::map<std::string, std::string> inputs;
   std::string resume_sha256;
   std::int64_t resume_step = 0;

@@ -112,6 +112,7 @@ void Scheduler::State::charge() {
 void Scheduler::State::take_slots(Worker& worker, const std::vector<SlotOffer>& slots) const {
   worker.device_of.clear();
   worker.weight_of.clear();
+  worker.device_kind = slots.empty() ? "" : slots.front().device;
   for (const SlotOffer& slot : slots) {
     const bool cpu = slot.device == "cpu";
     worker.device_of.push_back(cpu ? 0 : 1 + slot.index);

@@ -28,6 +28,7 @@
 #include "server/application/demand.h"
 #include "server/application/enrollment.h"
 #include "server/application/experiment_view.h"
+#include "server/application/memory.h"
 #include "server/application/picture_desk.h"
 #include "server/application/search_view.h"
 #include "server/application/submission.h"
@@ -145,6 +146,7 @@ class Api {
   absl::Status learn_extensions(const v1::RegisterWorkerRequest& announced) { return catalogs_.learn(announced); }
   Gate& gate() { return gate_; }
   DemandDesk& demand() { return demand_; }
+  MemoryDesk& memory() { return memory_; }
   // Known once both listeners are bound.
   void set_addresses(std::string grpc, std::string http);
   // INVALID_ARGUMENT for a cursor below -1, NOT_FOUND for an experiment that does not exist.
@@ -173,6 +175,7 @@ class Api {
   ExperimentViews views_;
   WorkerViews workers_;
   DemandDesk demand_;
+  MemoryDesk memory_;
   Gate& gate_;
   EnrollmentDesk enrollment_;
   SearchRunner& runner_;

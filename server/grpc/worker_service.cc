@@ -9,6 +9,7 @@
 #include "core/base/utf8.h"
 #include "core/limits.h"
 #include "server/analysis/system_series.h"
+#include "server/grpc/acquire_call.h"
 #include "server/grpc/announcement.h"
 #include "server/grpc/point_stream.h"
 #include "server/grpc/pull_stream.h"
@@ -17,56 +18,6 @@
 #include "server/wire/status.h"
 
 namespace locus::server {
-namespace {
-
-void fill(const Grant& grant, v1::StageGrant* out) {
-  out->set_stage(grant.stage_id);
-  out->set_attempt(grant.attempt);
-  out->set_kind(grant.kind);
-  out->set_config_json(grant.config_json);
-  for (const int slot : grant.slots) out->add_slots(slot);
-  for (const auto& [slot, sha256] : grant.inputs) (*out->mutable_inputs())[slot] = sha256;
-  out->set_resume_sha256(grant.resume_sha256);
-  out->set_resume_step(grant.resume_step);
-  out->set_title(grant.title);
-  out->set_limit_seconds(grant.limit_seconds);
-  out->set_until_step(grant.until_step);
-  if (grant.slots.size() > 1) out->set_devices(static_cast<std::uint32_t>(grant.slots.size()));
-}
-
-// One long poll. Answered once on the strand: by a grant, the end of the wait, or the caller's going.
-class AcquireCall final : public grpc::ServerUnaryReactor {
- public:
-  AcquireCall(Coordinator& coordinator, v1::AcquireStageResponse* response)
-      : coordinator_(coordinator), response_(response) {}
-
-  void begin(const v1::AcquireStageRequest& request) {
-    WorkRequested event;
-    event.session = request.session();
-    event.request_id = request.request_id();
-    event.free_slots.assign(request.free_slots().begin(), request.free_slots().end());
-    event.wait = std::clamp<Microseconds>(from_duration(request.wait_duration()), 0,
-                                          std::chrono::microseconds(kLongPoll).count());
-    token_ = coordinator_.post(std::move(event), [this](const Command& command) { answer(command); });
-  }
-  void OnCancel() override { coordinator_.drop(token_); }
-  void OnDone() override { delete this; }
-
- private:
-  void answer(const Command& command) {
-    if (const auto* error = std::get_if<ReplyError>(&command)) return Finish(to_grpc_status(error->status));
-    const auto* granted = std::get_if<ReplyGrant>(&command);
-    if (granted != nullptr && granted->grant) fill(*granted->grant, response_->mutable_grant());
-    Finish(grpc::Status::OK);
-  }
-
-  Coordinator& coordinator_;
-  v1::AcquireStageResponse* const response_;
-  std::atomic<ReplyToken> token_{0};
-};
-
-}  // namespace
-
 // Who makes this call of the service, by the context that it has.
 #define LOCUS_CALLER_OF(Method) \
   Caller(principal_of(api_.gate(), *context), LOCUS_RULE_OF(WorkerService, Method), *request)
@@ -141,7 +92,7 @@ grpc::ServerUnaryReactor* WorkerService::AcquireStage(grpc::CallbackServerContex
     reactor->Finish(to_grpc_status(status));
     return reactor;
   }
-  auto* call = new AcquireCall(coordinator_, response);  // deletes itself in OnDone
+  auto* call = new AcquireCall(coordinator_, api_.memory(), response);  // deletes itself in OnDone
   call->begin(*request);
   return call;
 }
@@ -269,7 +220,12 @@ absl::StatusOr<v1::CompleteAttemptResponse> WorkerService::complete_attempt(cons
   }
   const Command command = call(coordinator_, std::move(event));
   const auto* error = std::get_if<ReplyError>(&command);
-  if (error == nullptr) return v1::CompleteAttemptResponse();
+  if (error == nullptr) {
+    const auto stage =
+        MemoryDesk::tells(request) ? store_.stage(request.stage()) : absl::StatusOr<StageRow>(StageRow());
+    if (stage.ok() && stage->id != 0) api_.memory().learn(*stage, request);
+    return v1::CompleteAttemptResponse();
+  }
   if (has_reason(error->status, ErrorReason::kStaleAttempt)) {  // the same call may have won in between
     LOCUS_ASSIGN_OR_RETURN(const bool won, repeats(request, *outcome));
     if (won) return v1::CompleteAttemptResponse();

@@ -1,8 +1,10 @@
 // What a worker may and may not do: registration, long polls, points, checkpoints, completion, and the fence
 // around each write.
 #include <future>
+#include <set>
 
 #include "core/base/sha256.h"
+#include "server/application/memory.h"
 #include "tests/server/support/fake_worker.h"
 #include "tests/server/support/server_fixture.h"
 
@@ -137,6 +139,66 @@ TEST_F(WorkerProtocol, GrantsOnlyWhatAWorkersRevisionsMatch) {
     ++granted;
   }
   EXPECT_EQ(granted, 6);
+}
+
+TEST_F(WorkerProtocol, TellsAWorkerHowMuchMemoryTheLikeTookOnAnother) {
+  submit(small_specification({{"matrix", {{"prior", {"learned-absolute", "violin"}}}}}));
+  FakeWorker first(channel_, "first"), second(channel_, "second"), gpu(channel_, "gpu");
+  ASSERT_TRUE(first.register_with().ok());
+  ASSERT_TRUE(second.register_with().ok());
+  const auto on_gpu = [](v1::RegisterWorkerRequest& request) { request.mutable_slots(0)->set_device("cuda"); };
+  ASSERT_TRUE(gpu.register_with(on_gpu).ok());
+  const auto next_training = [](FakeWorker& worker) {
+    auto work = worker.acquire();
+    for (; work && work->grant.kind() != "train"; work = worker.acquire()) worker.run(*work, worker_protocol_score);
+    return work;
+  };
+  const auto known = first.acquire();
+  ASSERT_TRUE(known);
+  EXPECT_EQ(known->grant.memory_bytes(), 0);
+  first.peak_memory_bytes = 5000;
+  first.run(*known, worker_protocol_score);
+  const auto elsewhere = next_training(gpu);
+  ASSERT_TRUE(elsewhere);
+  EXPECT_EQ(elsewhere->prior, known->prior);
+  EXPECT_EQ(elsewhere->grant.memory_bytes(), 0) << "of another kind of device";
+  std::set<std::int64_t> told;
+  while (const auto work = next_training(second)) {
+    EXPECT_EQ(work->grant.memory_bytes(), work->prior == known->prior ? 5000 : 0) << work->prior;
+    told.insert(work->grant.memory_bytes());
+    second.run(*work, worker_protocol_score);
+  }
+  EXPECT_EQ(told.size(), 2u);
+}
+
+// Measurements say it of trainings.
+TEST(Memory, OfTrainingsIsLearnedFromMeasurements) {
+  StageRow measurement;
+  measurement.kind = "measure";
+  measurement.config_json = R"({"kind":"measure","dataset":{"id":"d"},"model":{"id":"vit"},"priors":[]})";
+  const auto training = [](int batch) {
+    const std::string options = "{\"batch\":" + std::to_string(batch) + ",\"lr\":0.1}";
+    return R"({"kind":"train","dataset":{"id":"d"},"model":{"id":"vit"},"priors":[],"recipe":{"options":)" + options +
+           "}}";
+  };
+  v1::CompleteAttemptRequest ended;
+  EXPECT_FALSE(server::MemoryDesk::tells(ended));
+  ended.set_environment_json(R"({"device":"cuda:1"})");
+  *ended.add_results() = result("peak_memory_bytes", "", R"({"batch":8})", 80);
+  *ended.add_results() = result("peak_memory_bytes", "", R"({"batch":16})", 150);
+  *ended.add_results() = result("flops", "", R"({"batch":16})", 1e9);
+  EXPECT_TRUE(server::MemoryDesk::tells(ended));
+  server::MemoryDesk desk;
+  desk.learn(measurement, ended);
+  EXPECT_EQ(desk.needed("cuda", training(8)), 80);
+  EXPECT_EQ(desk.needed("cuda", training(16)), 150);
+  EXPECT_EQ(desk.needed("cuda", training(32)), 0);
+  EXPECT_EQ(desk.needed("cpu", training(8)), 0);
+  ended.mutable_results(0)->set_value(70);
+  ended.mutable_results(1)->set_value(1e300);
+  desk.learn(measurement, ended);
+  EXPECT_EQ(desk.needed("cuda", training(8)), 80) << "the most of what is known";
+  EXPECT_EQ(desk.needed("cuda", training(16)), 150) << "nobody has so much";
 }
 
 TEST_F(WorkerProtocol, AnswersALongPollWhenWorkArrives) {

@@ -123,6 +123,7 @@ class FakeServer::Workers final : public v1::WorkerService::Service {
         grant->set_resume_sha256(stage.checkpoint);
         grant->set_resume_step(stage.checkpoint_step);
         grant->set_limit_seconds(stage.limit_seconds);
+        grant->set_memory_bytes(store_.memory_bytes);
         grant->set_until_step(stage.until_step);
         store_.grants[request->request_id()] = *response;
         store_.changed.notify_all();
@@ -142,7 +143,8 @@ class FakeServer::Workers final : public v1::WorkerService::Service {
       auto* wish = response->add_wishes();
       wish->set_stage(held.stage());
       wish->set_attempt(held.attempt());
-      const FakeStage& stage = store_.stages.at(held.stage());
+      FakeStage& stage = store_.stages.at(held.stage());
+      stage.phases.insert(held.phase());
       wish->set_wish(stage.attempt == held.attempt() && stage.state == "running" ? stage.wish : v1::WISH_DROP);
       wish->set_until_step(stage.until_step);
     }

@@ -39,6 +39,7 @@ struct FakeStage {
   std::string state = "queued";  // queued running succeeded failed parked
   std::map<std::string, std::string> inputs;
   std::int64_t limit_seconds = 0;  // 0: none
+  std::set<std::string> phases;    // that it was said to be in
   std::int64_t attempt = 0;
   std::string session;  // that holds the newest attempt
   v1::Wish wish = v1::WISH_CONTINUE;
@@ -62,6 +63,7 @@ struct FakeStore {
   std::set<std::size_t> named;                             // how many slots requests have named
   std::set<std::string> sessions;                          // forgotten on restart
   std::map<std::string, std::int64_t> workers;             // name -> registrations
+  std::int64_t memory_bytes = 0;                           // that the like of all took elsewhere; 0: not known
   double seconds_left = -1;  // until the worker ends by itself, as last announced; -1: it stays
   int registrations = 0, stale_writes = 0, attempts_at_most = 3;
   int early_checkpoints = 0;                      // committed before the points up to their step were stored

@@ -110,6 +110,7 @@ class Trainer {
           {"outcome", "succeeded"},
           {"results", Json::array({key})},
           {"environment", environment_},
+          {"peak_memory_bytes", script_.value("peak_memory_bytes", 0)},
           {"outputs", outputs_with(path)}});
     if (script_.value("exit_after_done", false)) ::_exit(0);
   }

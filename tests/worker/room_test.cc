@@ -5,6 +5,7 @@
 #include <fstream>
 #include <future>
 
+#include "core/experiment/memory_load.h"
 #include "tests/client/temporary_folder.h"
 #include "worker/app/load_memory.h"
 #include "worker/app/packing.h"
@@ -90,6 +91,33 @@ TEST_F(RoomTest, IsWaitedForUntilOneGivesUp) {
   EXPECT_TRUE(packing_.room(2, 10)) << "it left the queue";
 }
 
+TEST_F(RoomTest, SaysHowMuchIsLackingWhileItIsWaitedFor) {
+  EXPECT_TRUE(begins(0, 70));
+  std::vector<MemoryRoom> said;
+  bool over = false;
+  const auto gives_up = [&] { return std::exchange(over, true); };
+  std::future<void> wakes;
+  const auto waits = [&](const MemoryRoom& room) {
+    said.push_back(room);
+    wakes = std::async(std::launch::async, [this] { packing_.look_again(); });
+  };
+  EXPECT_FALSE(packing_.begin_when_there_is_room(1, 40, gives_up, waits));
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_EQ(said[0].asked, 45);
+  EXPECT_EQ(said[0].used, 75);
+  EXPECT_EQ(said[0].whole, 100);
+  EXPECT_EQ(said[0].before, 0);
+}
+
+TEST(MemoryRoom, IsSaidInGiB) {
+  constexpr std::int64_t kGiB = 1 << 30;
+  EXPECT_EQ(room_text({.asked = kGiB * 25 / 2, .used = 77 * kGiB, .whole = 80 * kGiB}),
+            "12.5 GiB asked, 3 GiB of 80 GiB free, 77 GiB used");
+  EXPECT_EQ(room_text({.asked = kWholeDevice, .used = kGiB, .whole = 2 * kGiB, .before = 1}),
+            "the whole device asked, 1 GiB of 2 GiB free, 1 GiB used; 1 came before it");
+  EXPECT_EQ(room_text({.asked = kGiB}), "1 GiB asked, and others run there");
+}
+
 TEST(WholeDevice, IsAloneWhereNobodyCountsAsWell) {
   Packing packing({0, 0});
   packing.begun(0, 10);
@@ -109,11 +137,11 @@ Json training(std::int64_t batch, std::int64_t seed = 0, double rate = 0.1) {
 }
 
 TEST(Loads, AreEqualWhateverDecidesNoMemory) {
-  EXPECT_EQ(load_of(training(8, 0)), load_of(training(8, 1, 0.2)));
-  EXPECT_NE(load_of(training(8)), load_of(training(9)));
+  EXPECT_EQ(memory_load_of(training(8, 0)), memory_load_of(training(8, 1, 0.2)));
+  EXPECT_NE(memory_load_of(training(8)), memory_load_of(training(9)));
   Json other = training(8);
   other["model"]["options"]["dim"] = 64;
-  EXPECT_NE(load_of(training(8)), load_of(other));
+  EXPECT_NE(memory_load_of(training(8)), memory_load_of(other));
 }
 
 class LoadMemoryTest : public testing::Test {
@@ -123,11 +151,20 @@ class LoadMemoryTest : public testing::Test {
 };
 
 TEST_F(LoadMemoryTest, KnowsTheMostThatAStageTook) {
-  EXPECT_EQ(loads_.needed(load_of(training(8))), 0);
+  EXPECT_EQ(loads_.needed(memory_load_of(training(8))), 0);
   loads_.learn(training(8), {{"peak_memory_bytes", 70}});
   loads_.learn(training(8, 3), {{"peak_memory_bytes", 50}});
   loads_.learn(training(8), Json::object());
-  EXPECT_EQ(loads_.needed(load_of(training(8, 9))), 70);
+  EXPECT_EQ(loads_.needed(memory_load_of(training(8, 9))), 70);
+}
+
+TEST_F(LoadMemoryTest, HearsWhatOthersFoundOut) {
+  loads_.hear(memory_load_of(training(8)), 90);
+  loads_.hear(memory_load_of(training(9)), 0);
+  EXPECT_EQ(loads_.needed(memory_load_of(training(8))), 90);
+  EXPECT_EQ(loads_.needed(memory_load_of(training(9))), 0);
+  loads_.learn(training(8), {{"peak_memory_bytes", 70}});
+  EXPECT_EQ(loads_.needed(memory_load_of(training(8))), 90) << "the most of what is known";
 }
 
 TEST_F(LoadMemoryTest, LearnsOfTrainingsFromMeasurements) {
@@ -140,17 +177,17 @@ TEST_F(LoadMemoryTest, LearnsOfTrainingsFromMeasurements) {
   loads_.learn(
       measurement,
       {{"results", {row("peak_memory_bytes", 8, 80), row("peak_memory_bytes", 16, 150), row("flops", 8, 1e9)}}});
-  EXPECT_EQ(loads_.needed(load_of(training(8))), 80);
-  EXPECT_EQ(loads_.needed(load_of(training(16))), 150);
+  EXPECT_EQ(loads_.needed(memory_load_of(training(8))), 80);
+  EXPECT_EQ(loads_.needed(memory_load_of(training(16))), 150);
 }
 
 TEST_F(LoadMemoryTest, IsKeptForLaterDaemons) {
   loads_.learn(training(8), {{"peak_memory_bytes", 70}});
-  loads_.must_be_alone(load_of(training(8)));
-  EXPECT_EQ(loads_.needed(load_of(training(8))), kWholeDevice);
-  EXPECT_EQ(LoadMemory(folder_ / "loads").needed(load_of(training(8))), 70) << "who was beside it is gone";
+  loads_.must_be_alone(memory_load_of(training(8)));
+  EXPECT_EQ(loads_.needed(memory_load_of(training(8))), kWholeDevice);
+  EXPECT_EQ(LoadMemory(folder_ / "loads").needed(memory_load_of(training(8))), 70) << "who was beside it is gone";
   std::ofstream(folder_ / "damaged") << "{";
-  EXPECT_EQ(LoadMemory(folder_ / "damaged").needed(load_of(training(8))), 0);
+  EXPECT_EQ(LoadMemory(folder_ / "damaged").needed(memory_load_of(training(8))), 0);
 }
 
 }  // namespace

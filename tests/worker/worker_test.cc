@@ -1,4 +1,5 @@
 // The daemon with scripted trainers: attempts, their failures, and refusals at the start.
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -289,9 +290,27 @@ TEST_F(WorkerTest, RunsWhatNeedsMoreThanThereIsLeftOneAfterAnother) {
   ASSERT_TRUE(store_.wait([&] { return !store_.stages.at(first).attempts[1].points.empty(); })) << daemon.log();
   const auto second = store_.add_stage({{"steps", 2}});
   ASSERT_TRUE(store_.wait([&] { return store_.stages.at(second).attempts.contains(1); })) << daemon.log();
+  const auto waits = [&] {
+    const auto& phases = store_.stages.at(second).phases;
+    return std::any_of(phases.begin(), phases.end(),
+                       [](const std::string& phase) { return phase.starts_with("wait for memory: "); });
+  };
+  EXPECT_TRUE(store_.wait(waits)) << "people see why";
   open_gate(door);
   ASSERT_TRUE(store_.wait_state(first, "succeeded")) << daemon.log();
   EXPECT_TRUE(store_.wait_state(second, "succeeded")) << daemon.log();
+}
+
+TEST_F(WorkerTest, LetsRunTogetherWhatTheServerSaysTakesLittle) {
+  const std::string door = gate("door");
+  store_.memory_bytes = 1000;
+  Daemon daemon(server_.address(), work(), {"slots=2", "memory_bytes=2000000000"});  // less than an unknown one takes
+  const auto first = store_.add_stage({{"steps", 2}, {"at", {{"2", {{"do", "gate"}, {"path", door}}}}}});
+  const auto second = store_.add_stage({{"steps", 2}, {"peak_memory_bytes", 2000}});
+  EXPECT_TRUE(store_.wait_state(second, "succeeded")) << daemon.log();
+  EXPECT_EQ(stage(second).attempts.at(1).outcome->peak_memory_bytes(), 2000) << "which tells the server more";
+  open_gate(door);
+  EXPECT_TRUE(store_.wait_state(first, "succeeded")) << daemon.log();
 }
 
 TEST_F(WorkerTest, TriesAStageAloneThatRanOutOfMemoryBesideAnother) {

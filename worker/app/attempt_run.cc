@@ -280,6 +280,7 @@ void AttemptRun::finish_outcome() {
   if (ending_ == Ending::kTimeUp && outcome.outcome() == "stopped")
     outcome = timeout_outcome(saved_ ? " and saved a checkpoint" : ", with nothing to save");
   if (outcome.environment_json().empty()) outcome.set_environment_json(environment_);
+  outcome.set_peak_memory_bytes(integer_of(*end_frame_, "peak_memory_bytes"));
   const auto outputs = outputs_of(*end_frame_);
   for (const Link::ProducedFile& output : outputs) require_own(output.path);
   finish(std::move(outcome), outputs);

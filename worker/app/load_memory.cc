@@ -1,38 +1,19 @@
-// Names of loads, and their file.
+// What loads took, and its file.
 #include "worker/app/load_memory.h"
 
 #include <algorithm>
 #include <fstream>
 
 #include "core/base/file.h"
-#include "core/base/sha256.h"
+#include "core/experiment/memory_load.h"
 #include "core/log/log.h"
 
 namespace locus {
 namespace {
 
 constexpr std::size_t kMostLoads = 4096;
-constexpr const char* kTraining = "train";
-
-// `batch` and what else of the recipe decides memory are left out where they are null.
-std::string load_name(const std::string& kind, const Json& configuration, const Json& batch) {
-  Json of = {{"kind", kind}, {"batch", batch}};
-  for (const char* part : {"dataset", "input", "task", "model", "priors", "adapter", "augmentation"}) {
-    if (configuration.contains(part)) of[part] = configuration.at(part);
-  }
-  const Json recipe = configuration.value("/recipe/options"_json_pointer, Json::object());
-  for (const char* option : {"precision", "accumulate"}) {
-    if (recipe.contains(option)) of[option] = recipe.at(option);
-  }
-  return sha256_hex(canonical_json(of));
-}
 
 }  // namespace
-
-std::string load_of(const Json& configuration) {
-  return load_name(configuration.value("kind", ""), configuration,
-                   configuration.value("/recipe/options/batch"_json_pointer, Json()));
-}
 
 LoadMemory::LoadMemory(std::filesystem::path file) : file_(std::move(file)) {
   std::ifstream in(file_);
@@ -51,15 +32,17 @@ std::int64_t LoadMemory::needed(const std::string& load) const {
 }
 
 void LoadMemory::learn(const Json& configuration, const Json& end) {
-  raise(load_of(configuration), end.value("peak_memory_bytes", std::int64_t{0}));
+  raise(memory_load_of(configuration), end.value("peak_memory_bytes", std::int64_t{0}));
   if (configuration.value("kind", "") != "measure") return;
   const Json results = end.value("results", Json::array());
   for (const Json& result : results) {
     if (result.value("metric", "") != "peak_memory_bytes" || !result.at("value").is_number()) continue;
     const Json batch = result.value("/labels/batch"_json_pointer, Json());
-    raise(load_name(kTraining, configuration, batch), result.at("value").get<std::int64_t>());
+    raise(memory_load_of_training(configuration, batch), result.at("value").get<std::int64_t>());
   }
 }
+
+void LoadMemory::hear(const std::string& load, std::int64_t bytes) { raise(load, bytes); }
 
 void LoadMemory::must_be_alone(const std::string& load) {
   const std::lock_guard lock(mutex_);

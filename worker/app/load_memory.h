@@ -14,11 +14,7 @@ namespace locus {
 
 inline constexpr std::int64_t kWholeDevice = std::numeric_limits<std::int64_t>::max();  // beside which nothing runs
 
-// A name for all stages that take the same memory: kind, data, task, network, batch and precision, whatever the seed, rates
-// and epochs. `configuration` is that of a stage (docs/formats/catalog.md).
-std::string load_of(const Json& configuration);
-
-// Kept in a file, so that a daemon knows what its predecessors saw. Thread-safe.
+// By the names of memory_load_of(). Kept in a file, so that a daemon knows what its predecessors saw. Thread-safe.
 class LoadMemory {
  public:
   // A file that is not there, or holds something else, is none.
@@ -28,6 +24,8 @@ class LoadMemory {
   std::int64_t needed(const std::string& load) const;
   // From a trainer's last frame: what the stage took, and of a measurement what trainings of each batch took.
   void learn(const Json& configuration, const Json& end);
+  // The server says that some took so much elsewhere; 0: it does not know.
+  void hear(const std::string& load, std::int64_t bytes);
   // It ran out of memory beside others. Until this daemon ends.
   void must_be_alone(const std::string& load);
 

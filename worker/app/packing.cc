@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
@@ -19,6 +20,13 @@ constexpr int kMostDoublings = 8;
 void take_for_no_fault(v1::CompleteAttemptRequest& outcome, const std::string& why) {
   outcome.set_failure_class(to_string(FailureClass::kPreempted));
   outcome.set_reason(why + ": " + outcome.reason());
+}
+
+std::string gib_text(std::int64_t bytes) {
+  char text[32];
+  const double size = static_cast<double>(bytes) / (1 << 30);
+  std::snprintf(text, sizeof text, size < 100 ? "%.3g GiB" : "%.0f GiB", size);
+  return text;
 }
 
 std::string count_text(int count) { return count == 1 ? "another stage" : std::to_string(count) + " other stages"; }
@@ -42,12 +50,14 @@ void Packing::ended(int slot) {
   changed_.notify_all();
 }
 
-bool Packing::begin_when_there_is_room(int slot, std::int64_t bytes, const std::function<bool()>& gives_up) {
+bool Packing::begin_when_there_is_room(int slot, std::int64_t bytes, const std::function<bool()>& gives_up,
+                                       const std::function<void(const MemoryRoom&)>& waits) {
   std::unique_lock lock(mutex_);
   Lane& lane = lanes_.at(static_cast<std::size_t>(slot));
   lane.waiting = ++places_;
   bool given_up = gives_up();
   while (!given_up && !has_room(lane, bytes)) {
+    if (waits) waits(room_for(lane, bytes));
     changed_.wait(lock);
     given_up = gives_up();
   }
@@ -70,10 +80,28 @@ void Packing::look_again() {
   changed_.notify_all();
 }
 
+// With its process; of what is not known as much as is taken for that.
+std::int64_t Packing::taken(std::int64_t bytes) const {
+  return (bytes > 0 ? bytes : policy_.unknown) + policy_.context;
+}
+
+MemoryRoom Packing::room_for(const Lane& lane, std::int64_t bytes) const {
+  MemoryRoom out{.asked = bytes == kWholeDevice ? bytes : taken(bytes)};
+  const auto budget = policy_.memory.find(lane.gpu);
+  if (budget != policy_.memory.end()) out.whole = budget->second;
+  for (const Lane& other : lanes_) {
+    if (&other == &lane || other.gpu != lane.gpu) continue;
+    out.before += other.waiting > 0 && other.waiting < lane.waiting ? 1 : 0;
+    if (!other.busy) continue;
+    const std::int64_t takes = other.bytes == kWholeDevice ? out.whole : taken(other.bytes);
+    out.used = out.whole > 0 ? std::min(out.whole, out.used + takes) : out.used + takes;
+  }
+  return out;
+}
+
 bool Packing::has_room(const Lane& lane, std::int64_t bytes) const {
   if (lane.gpu < 0) return true;
   const auto budget = policy_.memory.find(lane.gpu);
-  const auto taken = [this](std::int64_t by) { return (by > 0 ? by : policy_.unknown) + policy_.context; };
   bool whole = bytes == kWholeDevice, alone = true;
   std::int64_t sum = whole ? 0 : taken(bytes);
   for (const Lane& other : lanes_) {
@@ -148,6 +176,14 @@ std::vector<int> Packing::come_back(Microseconds now) {
     back.push_back(static_cast<int>(i));
   }
   return back;
+}
+
+std::string room_text(const MemoryRoom& room) {
+  const std::string before = room.before == 0 ? "" : "; " + std::to_string(room.before) + " came before it";
+  const std::string asked = room.asked == kWholeDevice ? "the whole device" : gib_text(room.asked);
+  if (room.whole == 0) return asked + " asked, and others run there" + before;
+  return asked + " asked, " + gib_text(room.whole - room.used) + " of " + gib_text(room.whole) + " free, " +
+         gib_text(room.used) + " used" + before;
 }
 
 bool tells_device_fault(const std::string& text) {

@@ -25,6 +25,15 @@ struct PackingPolicy {
   std::string device = "GPU ";  // before its number, for people
 };
 
+// What one that waits asks of its device's memory, processes' contexts among it, and how much of it the others take.
+struct MemoryRoom {
+  std::int64_t asked = 0;  // kWholeDevice: all of it
+  std::int64_t used = 0;
+  std::int64_t whole = 0;  // 0: nobody counts
+  int before = 0;          // that wait, too, and came first
+};
+std::string room_text(const MemoryRoom& room);  // "12.5 GiB asked, 3 of 80 GiB free, 77 GiB used; 1 came before it"
+
 // Memory of a GPU is not shared out between processes, so a stage may run out of it because of what runs beside it, and
 // under MPS a fatal fault of one process ends its neighbors' work, too (NVIDIA, Multi-Process Service, "Limited error
 // containment"). Neither is the stage's fault. Time is given, of one steady clock. Thread-safe.
@@ -37,8 +46,9 @@ class Packing {
   void ended(int slot);
   // The same once its device has room for `bytes` (0: not known, kWholeDevice: all of it), after those who waited before. A
   // stage alone on a device has room, however large it is. False: `gives_up` said yes, asked first and at every
-  // look_again(), under our lock; then nothing has begun.
-  bool begin_when_there_is_room(int slot, std::int64_t bytes, const std::function<bool()>& gives_up);
+  // look_again(), under our lock; then nothing has begun. `waits` is told how things are whenever there is no room, likewise.
+  bool begin_when_there_is_room(int slot, std::int64_t bytes, const std::function<bool()>& gives_up,
+                                const std::function<void(const MemoryRoom&)>& waits = {});
   void look_again();
   bool room(int slot, std::int64_t bytes) const;  // now, whoever waits
   // Changes the outcome of the attempt that runs in `slot` where a neighbor had its part in it: to `preempted`, which
@@ -62,6 +72,8 @@ class Packing {
   };
   int working(int gpu, int besides) const;
   bool has_room(const Lane& lane, std::int64_t bytes) const;
+  std::int64_t taken(std::int64_t bytes) const;
+  MemoryRoom room_for(const Lane& lane, std::int64_t bytes) const;
   std::string name_of(int gpu) const;
   void withdraw(Lane& lane, Gpu& gpu, Microseconds now);
 

@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/trainer_protocol.h"
+#include "core/experiment/memory_load.h"
 #include "core/log/log.h"
 
 namespace locus {
@@ -179,7 +180,8 @@ void Slot::run_attempt(const std::shared_ptr<Attempt>& attempt) {
   // A stage that runs alone has a process of its own, too: what ran in it before would tell in its figures.
   const std::vector<int> others = other_slots(*attempt);
   const bool alone = !others.empty() || (status.ok() && start->at("stage").value("exclusive", false));
-  const std::string load = status.ok() ? load_of(start->at("stage")) : "";
+  const std::string load = status.ok() ? memory_load_of(start->at("stage")) : "";
+  if (status.ok()) loads_.hear(load, grant.memory_bytes());
   if (!begin_in_turn(*attempt, load)) return attempt->discarded() ? void() : finish_stopped(*attempt);
   for (const int slot : others) packing_.begun(slot, loads_.needed(load));
   if (alone) retire_trainer();
@@ -199,13 +201,14 @@ void Slot::run_attempt(const std::shared_ptr<Attempt>& attempt) {
 }
 
 bool Slot::begin_in_turn(Attempt& attempt, const std::string& load) {
-  const std::int64_t needed = loads_.needed(load);
-  if (!packing_.room(setup_.index, needed))
-    link_.set_progress(attempt, attempt.grant().resume_step(), 0, "wait for memory");
-  return packing_.begin_when_there_is_room(setup_.index, needed, [&] {
+  const auto gives_up = [&] {
     const RunWishes now = wishes();
     return attempt.discarded() || now.discard || now.stop;
-  });
+  };
+  const auto waits = [&](const MemoryRoom& room) {
+    link_.set_progress(attempt, attempt.grant().resume_step(), 0, "wait for memory: " + room_text(room));
+  };
+  return packing_.begin_when_there_is_room(setup_.index, loads_.needed(load), gives_up, waits);
 }
 
 void Slot::carry(Attempt& attempt, const Json& start, const std::string& load) {

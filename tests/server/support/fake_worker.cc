@@ -175,6 +175,7 @@ grpc::Status FakeWorker::complete(const Assigned& work,
   request.set_attempt(work.grant.attempt());
   request.set_outcome("succeeded");
   request.set_environment_json(environment);
+  request.set_peak_memory_bytes(peak_memory_bytes);
   if (change) change(request);
   v1::CompleteAttemptResponse response;
   return workers_->CompleteAttempt(deadline().get(), request, &response);

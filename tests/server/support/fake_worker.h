@@ -50,6 +50,7 @@ class FakeWorker {
   std::string environment = R"({"device":"cpu","dtype":"float32","threads":1,"path":"explicit"})";
   std::string session;
   std::vector<int> free_slots = {0};   // that it asks for work with
+  std::int64_t peak_memory_bytes = 0;  // that its stages took
 
  private:
   v1::ReportPointsRequest batch(const Assigned& work, const std::string& metric, const std::string& split,
