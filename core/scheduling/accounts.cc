@@ -25,6 +25,11 @@ std::string number_text(std::int64_t thousandths) {
   return rest.empty() ? text : text + "." + rest;
 }
 
+bool AccountBook::any_hours() const {
+  return std::any_of(accounts_.begin(), accounts_.end(),
+                     [](const Account& account) { return account.row.device_hours != kUnbounded; });
+}
+
 int AccountBook::number_of(const std::string& name) {
   const auto [found, added] = numbers_.try_emplace(name, size());
   if (added) {

@@ -30,6 +30,7 @@ class AccountBook {
 
   // Whether anybody was given a share: until then all are one account, and nothing is charged.
   bool shared() const { return configured_ > 0; }
+  bool any_hours() const;                  // anybody's use within kQuotaDays is bounded
   int number_of(const std::string& name);  // a new one's is the next; 0 is that of ""
   const Account& operator[](int number) const { return accounts_[static_cast<std::size_t>(number)]; }
   int size() const { return static_cast<int>(accounts_.size()); }

@@ -74,9 +74,11 @@ void Scheduler::State::release_back_offs() {
 // Puts the stage where it belongs: into the ready queue under its present key, among those backing off, or in
 // neither.
 void Scheduler::State::refresh_ready(Stage& stage) {
+  fruitless_until_ = 0;
   const bool was_ready = !stage.ready.empty();
   for (const Ready& place : stage.ready) ready_.erase(place.lane, place.requirement, place.key);
   stage.ready.clear();
+  ready_stages_ -= was_ready ? 1 : 0;
   backing_off_.erase({stage.not_before, stage.row.id});
   if (stage.row.state != StageState::kQueued) return;
   if (stage.not_before > now_.steady) {
@@ -85,11 +87,12 @@ void Scheduler::State::refresh_ready(Stage& stage) {
   }
   stage.ready = ready_places(stage);
   for (const Ready& place : stage.ready) ready_.insert(place.lane, place.requirement, place.key);
+  ready_stages_ += stage.ready.empty() ? 0 : 1;
   if (!was_ready && !stage.ready.empty()) stage.ready_since = now_.steady;
 }
 
 void Scheduler::State::match() {
-  if (!intake_closed_.empty()) return;
+  if (!intake_closed_.empty() || now_.steady < fruitless_until_) return;
   while (!waiting_.empty()) {
     const std::vector<Lane> order = turns();
     const Reservations reserved = reservations(order);
@@ -99,7 +102,10 @@ void Scheduler::State::match() {
     };
     std::optional<Turn> next = ready_.first(order, [&](int, const Turn& turn) { return starts(turn); });
     if (!next) next = first_backfilled(order, reserved, starts);
-    if (!next) return;
+    if (!next) {
+      fruitless_until_ = fruitless_until(reserved);
+      return;
+    }
     Stage& stage = stages_.at(next->key.stage);
     Waiting* chosen = choose_waiting(stage, *next, reserved);
     const Waiting to = *chosen;
@@ -112,6 +118,23 @@ void Scheduler::State::match() {
   }
 }
 
+// Until when a match that found nothing would find nothing, if only time passed and workers were heard. Usage within bounds
+// is forgotten with time; and while slots are kept for somebody, the order of accounts, workers that fall silent and those
+// that are about to end change for whom, and where.
+Microseconds Scheduler::State::fruitless_until(const Reservations& reserved) const {
+  if (accounts_.any_hours()) return 0;
+  if (reserved.empty()) return kNever;
+  if (accounts_.shared()) return 0;
+  Microseconds until = kNever;
+  for (const auto& [id, worker] : workers_) {
+    if (!worker.connected) continue;
+    if (worker.ends_at) return 0;
+    const Microseconds last = worker.heard + policy_.lease;
+    if (now_.steady <= last) until = std::min(until, last + 1);
+  }
+  return until;
+}
+
 // Of those asking now, with no waiting for a better one: not a worker that was lost with this stage or may be
 // why it failed, if another asks; then the one that meets most of what is preferred; then the one that ran its input or its last attempt and so holds the files;
 // then who asked first.
@@ -119,17 +142,19 @@ Scheduler::State::Waiting* Scheduler::State::choose_waiting(const Stage& stage, 
                                                             const Reservations& reserved) {
   Waiting* best = nullptr;
   int best_score = 0;
+  const PlacementRules* rules = requirements_.rules(turn.requirement);
+  const int usual = 2 + 2 * static_cast<int>(kLabelsMost);
+  const int most = usual + (rules == nullptr ? 0 : 2 * static_cast<int>(rules->prefer.size())) +
+                   (stage.preferred_worker == 0 ? 0 : 1);
   for (Waiting& waiting : waiting_) {
-    if (slots_for(waiting, turn, reserved).empty()) continue;
     const bool suspect = stage.strikes.workers.contains(waiting.worker) || stage.avoid.contains(waiting.worker);
-    const PlacementRules* rules = requirements_.rules(turn.requirement);
     const int preferred = rules == nullptr ? 0 : count_preferred(*rules, workers_.at(waiting.worker).labels);
-    const int score = (suspect ? 0 : 2 + 2 * static_cast<int>(kLabelsMost)) + 2 * preferred +
-                      (waiting.worker == stage.preferred_worker ? 1 : 0);
-    if (best == nullptr || score > best_score) {
-      best = &waiting;
-      best_score = score;
-    }
+    const int score = (suspect ? 0 : usual) + 2 * preferred + (waiting.worker == stage.preferred_worker ? 1 : 0);
+    if (best != nullptr && score <= best_score) continue;
+    if (slots_for(waiting, turn, reserved).empty()) continue;
+    best = &waiting;
+    best_score = score;
+    if (score == most) break;
   }
   return best;
 }
@@ -166,7 +191,7 @@ void Scheduler::State::grant(Stage& stage, const Turn& turn, const Waiting& to, 
   if (backfilled) backfilled_.insert(row.id);
   take_share(stage, turn.lane, weight_on(worker, slots, requirements_.exclusive(stage.requirement)));
   refresh_ready(stage);
-  worker.running.insert(row.id);
+  occupy(worker, stage);
   settle_alike(stage, worker);
   for (Worker::Asked& asked : worker.asked) {
     if (asked.request_id == to.request_id) asked = {to.request_id, row.id, row.attempt};

@@ -9,6 +9,7 @@ namespace locus {
 
 void Scheduler::State::halt(Stage& stage, Halt halt) {
   halt.since = now_.steady;
+  fruitless_until_ = 0;  // what stops for another makes room
   const Json json{{"experiments", experiments_of(stage)},
                   {"attempt", stage.row.attempt},
                   {"worker", workers_.at(stage.running->worker).row.name},

@@ -102,7 +102,8 @@ void Scheduler::State::end_attempt(Stage& stage, const Ending& ending, EndAttemp
     stage.requirement = requirements_.on_another_worker(stage.requirement, worker.row.id);
     others = untried(stage.requirement);
   }
-  const Consequence verdict = judge(stage.row, ending, stage.strikes, live_workers(), policy_, others);
+  const int live = ending.outcome == AttemptState::kSucceeded ? 0 : live_workers();  // which success does not ask for
+  const Consequence verdict = judge(stage.row, ending, stage.strikes, live, policy_, others);
   const std::vector<StageOutput> outputs = mutation.outputs;
   mutation.stage_id = stage.row.id;
   mutation.attempt = stage.row.attempt;
@@ -120,7 +121,7 @@ void Scheduler::State::end_attempt(Stage& stage, const Ending& ending, EndAttemp
   }
   mutate(std::move(mutation));
 
-  worker.running.erase(stage.row.id);
+  vacate(worker, stage);
   remember_end({stage.row.id, stage.row.attempt}, ending.outcome);
   stage.preferred_worker = worker.row.id;
   if (rule_of(ending.failure_class).avoid_same_worker) stage.avoid.insert(worker.row.id);
@@ -214,7 +215,7 @@ void Scheduler::State::cancel(Stage& stage, const std::string& reason) {
     end.ended_us = now_.wall;
     end.stage_state = StageState::kCancelled;
     mutate(std::move(end));
-    worker.running.erase(id);
+    vacate(worker, stage);
     remember_end({id, stage.row.attempt}, AttemptState::kCancelled);
     give_share(stage);
     stage.running.reset();

@@ -32,15 +32,14 @@ struct VictimKey {
 
 }  // namespace
 
-// One look for a stage that waits: what would have to stop, and where.
-class Scheduler::State::Exchange {
- public:
-  Exchange(const State& state, const Turn& turn, const Reservations& reserved)
-      : state_(state), turn_(turn), reserved_(reserved), stage_(state.stages_.at(turn.key.stage)) {
-    owners_ = state.owners_of(stage_);
+// How accounts stand to one another, which no exchange changes: halts move nothing until an attempt has ended.
+struct Scheduler::State::Standing {
+  explicit Standing(const State& state) {
     for (const auto& [id, worker] : state.workers_) {
       if (worker.connected && worker.row.state == WorkerState::kActive)
-        for (const std::int64_t weight : worker.weight_of) capacity_ += weight;
+        for (const std::int64_t weight : worker.weight_of) capacity += weight;
+      for (const auto& [place, stage] : worker.holders)
+        scavenged = scavenged || stage->running->service_class == ServiceClass::kScavenge;
     }
     const std::vector<Lane> lanes = state.ready_.lanes();
     std::set<int> active;
@@ -48,7 +47,23 @@ class Scheduler::State::Exchange {
     for (int account = 0; account < state.accounts_.size(); ++account) {
       if (state.accounts_[account].holding > 0) active.insert(account);
     }
-    for (const int account : active) weights_ += state.accounts_[account].row.weight;
+    for (const int account : active) weights += state.accounts_[account].row.weight;
+  }
+
+  std::int64_t capacity = 0, weights = 0;  // of all slots; of all accounts that hold or want something
+  bool scavenged = false;                  // something of that class runs
+};
+
+// One look for a stage that waits: what would have to stop, and where.
+class Scheduler::State::Exchange {
+ public:
+  Exchange(const State& state, const Standing& standing, const Turn& turn, const Reservations& reserved)
+      : state_(state),
+        standing_(standing),
+        turn_(turn),
+        reserved_(reserved),
+        stage_(state.stages_.at(turn.key.stage)),
+        owners_(state.owners_of(stage_)) {
     for (const StageId id : state.halting_) note_halting(id);
   }
 
@@ -93,7 +108,7 @@ class Scheduler::State::Exchange {
 
  private:
   std::string holds_text(int account) const {
-    const std::int64_t share = capacity_ * state_.accounts_[account].row.weight / weights_;
+    const std::int64_t share = standing_.capacity * state_.accounts_[account].row.weight / standing_.weights;
     return number_text(state_.accounts_[account].holding) + " of a share of " + devices_text(share);
   }
 
@@ -102,22 +117,19 @@ class Scheduler::State::Exchange {
     const ServiceClass ours = turn_.lane.service_class;
     if (ours == ServiceClass::kUrgent) return true;
     if (state_.now_.steady - stage_.ready_since > state_.policy_.reclaim_after && below_share(1)) return true;
-    const auto scavenged = [&](const auto& entry) {
-      return std::any_of(entry.second.running.begin(), entry.second.running.end(), [&](StageId id) {
-        return state_.stages_.at(id).running->service_class == ServiceClass::kScavenge;
-      });
-    };
-    return ours == ServiceClass::kNormal && std::any_of(state_.workers_.begin(), state_.workers_.end(), scavenged);
+    return ours == ServiceClass::kNormal && standing_.scavenged;
   }
 
   // Nothing that is stopped there would be kept for it, either (Room::several_of).
   bool kept_for_another(const Worker& worker) const {
     if (state_.requirements_.devices(turn_.requirement) == 1) return false;
-    return std::any_of(reserved_.begin(), reserved_.end(), [&](const auto& entry) {
-      const Turn& other = entry.second.turn;
-      return entry.first.first == worker.row.id && other.key.stage != stage_.row.id && other < turn_ &&
-             state_.requirements_.devices(other.requirement) > 1;
-    });
+    for (auto kept = reserved_.lower_bound({worker.row.id, 0});
+         kept != reserved_.end() && kept->first.first == worker.row.id; ++kept) {
+      const Turn& other = kept->second.turn;
+      if (other.key.stage != stage_.row.id && other < turn_ && state_.requirements_.devices(other.requirement) > 1)
+        return true;
+    }
+    return false;
   }
 
   // What is being stopped already counts as exchanged.
@@ -232,7 +244,7 @@ class Scheduler::State::Exchange {
   // Whether the account stays within its share with that, too.
   bool below_share(std::int64_t takes) const {
     const int account = turn_.lane.account;
-    return (held(account) + takes) * weights_ <= capacity_ * state_.accounts_[account].row.weight;
+    return (held(account) + takes) * standing_.weights <= standing_.capacity * state_.accounts_[account].row.weight;
   }
 
   // Whether all that hold it have their share without it, too.
@@ -241,7 +253,7 @@ class Scheduler::State::Exchange {
     return !running.accounts.empty() && std::all_of(running.accounts.begin(), running.accounts.end(), [&](int account) {
       const auto lost = given.find(account);
       const std::int64_t left = held(account) - running.part - (lost == given.end() ? 0 : lost->second);
-      return left * weights_ >= capacity_ * state_.accounts_[account].row.weight;
+      return left * standing_.weights >= standing_.capacity * state_.accounts_[account].row.weight;
     });
   }
 
@@ -268,13 +280,13 @@ class Scheduler::State::Exchange {
   }
 
   const State& state_;
+  const Standing& standing_;
   const Turn& turn_;
   const Reservations& reserved_;
   const Stage& stage_;
   std::set<int> owners_;
-  std::int64_t capacity_ = 0, weights_ = 0;  // of all slots; of all accounts that hold or want something
-  std::map<int, std::int64_t> moved_;        // between accounts, by what is being stopped
-  bool busy_ = false;                        // something is being stopped for it already
+  std::map<int, std::int64_t> moved_;  // between accounts, by what is being stopped
+  bool busy_ = false;                  // something is being stopped for it already
 };
 
 // Once a heartbeat: workers hear of it no sooner.
@@ -289,10 +301,11 @@ void Scheduler::State::preempt() {
     return false;
   });
   std::sort(heads.begin(), heads.end());
+  const Standing standing(*this);
   std::set<StageId> seen;  // one may stand in several lanes
   for (const Turn& turn : heads) {
     if (!seen.insert(turn.key.stage).second) continue;
-    const Exchange exchange(*this, turn, reserved);
+    const Exchange exchange(*this, standing, turn, reserved);
     const std::vector<StageId> victims = exchange.victims();
     std::vector<std::pair<StageId, std::string>> reasons;  // as long as nobody holds less
     for (const StageId id : victims) reasons.emplace_back(id, exchange.because(stages_.at(id)));

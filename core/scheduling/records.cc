@@ -98,8 +98,19 @@ void Scheduler::Records::take_rules(Experiment& experiment, const std::string& s
 }
 
 bool Scheduler::Records::could_run(const Worker& worker, int requirement) const {
-  return worker.row.state == WorkerState::kActive && meets(worker, requirement) && large_enough(worker, requirement) &&
-         !first_missing(requirements_[requirement], worker.revisions);
+  return worker.row.state == WorkerState::kActive && suits(worker, requirement);
+}
+
+// Looked at once for each offer: every grant asks it of every worker that waits.
+bool Scheduler::Records::suits(const Worker& worker, int requirement) const {
+  const auto at = static_cast<std::size_t>(requirement);
+  if (worker.suits.size() <= at) worker.suits.resize(at + 1, -1);
+  signed char& known = worker.suits[at];
+  if (known < 0) {
+    known = meets(worker, requirement) && large_enough(worker, requirement) &&
+            !first_missing(requirements_[requirement], worker.revisions);
+  }
+  return known == 1;
 }
 
 // One that is to be avoided takes it only while nobody else could.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -22,6 +23,7 @@ namespace locus {
 class Scheduler::Records {
  protected:
   friend class Scheduler::View;
+  static constexpr Microseconds kNever = std::numeric_limits<Microseconds>::max();
   Records(SchedulerPolicy policy, Now now) : policy_(policy), now_(now), accounts_(policy.usage_half_life) {}
 
   // Why an attempt is to stop for others, at a checkpoint.
@@ -84,7 +86,11 @@ class Scheduler::Records {
     bool connected = false;  // its session is known to this scheduler
     Microseconds heard = 0;  // steady
     Revisions revisions;
-    std::set<StageId> running;
+    mutable std::vector<signed char> suits;  // by requirement: whether its offer meets it; -1: not looked at yet
+    std::set<StageId> running;               // changed by occupy() and vacate() alone, as are the next three
+    std::map<std::pair<int, StageId>, const Stage*> holders;  // by slot; -1: nobody knows which
+    std::size_t busy = 0;                                     // slots
+    int alone = 0;                                            // how many of what runs run alone on their device
     Labels labels;
     bool gangs = false;                  // its devices can be taken together
     std::string apart;                   // why not
@@ -161,11 +167,12 @@ class Scheduler::Records {
   static int devices_of_a_kind(const Worker& worker);
   static int devices_together(const Worker& worker);
   static std::string why_apart(const Worker& worker);
-  std::size_t slots_busy(const Worker& worker) const;
+  static std::size_t slots_busy(const Worker& worker);
   void take_rules(Experiment& experiment, const std::string& stored) const;
   bool accepts(const Worker& worker, int requirement) const;
   bool takes(const Worker& worker, const Stage& stage) const;
   bool could_run(const Worker& worker, int requirement) const;
+  bool suits(const Worker& worker, int requirement) const;
   bool untried(int requirement) const;
   static std::string duration_text(Microseconds us);
 
@@ -215,7 +222,9 @@ class Scheduler::Records {
   // Those of stages_ that no trial references, to be cancelled piece by piece.
   std::map<StageId, std::shared_ptr<const Unreferenced>> unreferenced_;
   std::map<WorkerId, Worker> workers_;
+  std::set<StageId> halting_;  // whose attempts are to stop; some have ended
   ReadyQueue ready_;
+  std::size_t ready_stages_ = 0;           // in it, each once
   mutable RequirementTable requirements_;  // which only learns
   AccountBook accounts_;
   std::string intake_closed_;  // why nothing is granted; empty: it is

@@ -33,82 +33,141 @@ struct Emptied {
 
 }  // namespace
 
-// The places of workers that are heard, as they are while reservations are made.
+// The places of workers that are heard, as they are while reservations are made. What could be given where is found once
+// and kept in order, since each of thousands that wait may be given a place.
 class Scheduler::Records::Room {
  public:
   explicit Room(const Records& records) : records_(records) {
     for (const auto& [id, worker] : records.workers_) {
       if (worker.connected && records.now_.steady - worker.heard <= records.policy_.lease) workers_.push_back(&worker);
     }
+    for (const StageId id : records.halting_) {
+      const Stage* stage = records.find_stage(id);
+      if (stage != nullptr && stage->running && stage->running->halt) halted_for_.insert(stage->running->halt->stage);
+    }
   }
 
   // Keeps what that stage needs, if any worker has it: false where none does.
   bool keep(const Turn& turn) {
-    const Worker* best = nullptr;
-    Emptied emptied;
-    for (const Worker* worker : workers_) {
-      if (!records_.accepts(*worker, turn.requirement) || !records_.ends_in_time(*worker, turn.key.stage)) continue;
-      const auto here =
-          records_.requirements_.exclusive(turn.requirement) ? device_of(*worker, turn) : several_of(*worker, turn);
-      if (here && (best == nullptr || here->busy < emptied.busy)) {
-        best = worker;
-        emptied = *here;
-      }
-    }
-    if (best == nullptr) return false;
-    for (const int slot : emptied.slots) kept_.emplace(SlotOf{best->row.id, slot}, Kept{turn, emptied.begins});
-    if (!records_.requirements_.exclusive(turn.requirement)) several_.insert(best->row.id);
+    const bool alone = records_.requirements_.exclusive(turn.requirement);
+    const int devices = alone ? kAlone : records_.requirements_.devices(turn.requirement);
+    const std::optional<Place> place =
+        halted_for_.contains(turn.key.stage) ? look_through(turn, devices) : first_of(turn, devices);
+    if (!place) return false;
+    const Worker& worker = *workers_[place->worker];
+    for (const int slot : place->emptied.slots)
+      kept_.emplace(SlotOf{worker.row.id, slot}, Kept{turn, place->emptied.begins});
+    if (!alone) several_.insert(place->worker);
+    for (auto& [other, ranking] : rankings_) rank(ranking, other, place->worker);
     return true;
   }
   Reservations take() { return std::move(kept_); }
 
  private:
-  // The emptiest device of it that nobody has kept a slot of.
-  std::optional<Emptied> device_of(const Worker& worker, const Turn& turn) const {
-    std::optional<Emptied> best;
-    const std::set<int> devices(worker.device_of.begin(), worker.device_of.end());
-    for (const int device : devices) {
-      const std::vector<const Stage*> running = records_.running_on({worker.row.id, device});
-      Emptied here{slots_of_device(worker, device), 0, free_after(running)};
-      for (const Stage* stage : running) here.busy += stops_for(*stage, turn) ? 0 : 1;
-      const bool taken = std::any_of(here.slots.begin(), here.slots.end(), [&](int slot) {
-        return kept_.contains({worker.row.id, slot});
-      });
-      if (taken || (best && here.busy >= best->busy)) continue;
-      if (records_.may_hold(turn.lane, weight_on(worker, here.slots, true))) best = std::move(here);
+  static constexpr int kAlone = 0;  // instead of a number of devices: all of one
+  struct Place {
+    std::size_t worker = 0;  // among workers_
+    Emptied emptied;
+  };
+  // By how much of them is in use, then by worker and device: what could be kept for those that take as much.
+  using Key = std::tuple<std::size_t, std::size_t, std::size_t>;
+  struct Ranking {
+    std::map<Key, Emptied> places;
+    std::vector<std::vector<Key>> of_worker;
+  };
+
+  std::optional<Place> first_of(const Turn& turn, int devices) {
+    const auto [found, fresh] = rankings_.try_emplace(devices);
+    Ranking& ranking = found->second;
+    if (fresh) {
+      ranking.of_worker.resize(workers_.size());
+      for (std::size_t worker = 0; worker < workers_.size(); ++worker) rank(ranking, devices, worker);
+    }
+    for (const auto& [key, emptied] : ranking.places) {
+      if (fits(std::get<1>(key), emptied, turn)) return Place{std::get<1>(key), emptied};
+    }
+    return std::nullopt;
+  }
+
+  // Where something stops for the stage already, what is in use is another number for it than for others.
+  std::optional<Place> look_through(const Turn& turn, int devices) const {
+    std::optional<Place> best;
+    for (std::size_t worker = 0; worker < workers_.size(); ++worker) {
+      for (Emptied& here : places_of(worker, devices, turn.key.stage)) {
+        if ((!best || here.busy < best->emptied.busy) && fits(worker, here, turn))
+          best = Place{worker, std::move(here)};
+      }
     }
     return best;
   }
 
+  bool fits(std::size_t worker, const Emptied& here, const Turn& turn) const {
+    const Worker& one = *workers_[worker];
+    return records_.accepts(one, turn.requirement) && records_.ends_in_time(one, turn.key.stage) &&
+           records_.may_hold(turn.lane, weight_on(one, here.slots, records_.requirements_.exclusive(turn.requirement)));
+  }
+
+  void rank(Ranking& ranking, int devices, std::size_t worker) {
+    for (const Key& key : ranking.of_worker[worker]) ranking.places.erase(key);
+    ranking.of_worker[worker].clear();
+    for (Emptied& here : places_of(worker, devices, 0)) {
+      const Key key{here.busy, worker, ranking.of_worker[worker].size()};
+      ranking.of_worker[worker].push_back(key);
+      ranking.places.emplace(key, std::move(here));
+    }
+  }
+
+  // `stage`: for which some may be stopping; 0: for none.
+  std::vector<Emptied> places_of(std::size_t worker, int devices, StageId stage) const {
+    if (devices == kAlone) return devices_of(*workers_[worker], stage);
+    std::vector<Emptied> out;
+    if (several_.contains(worker)) return out;
+    if (auto here = several_of(*workers_[worker], devices, stage)) out.push_back(*std::move(here));
+    return out;
+  }
+
+  // Its devices that nobody has kept a slot of.
+  std::vector<Emptied> devices_of(const Worker& worker, StageId stage) const {
+    std::vector<Emptied> out;
+    const std::set<int> devices(worker.device_of.begin(), worker.device_of.end());
+    for (const int device : devices) {
+      const std::vector<const Stage*> running = records_.running_on({worker.row.id, device});
+      Emptied here{slots_of_device(worker, device), 0, free_after(running)};
+      for (const Stage* one : running) here.busy += stops_for(*one, stage) ? 0 : 1;
+      const bool taken = std::any_of(here.slots.begin(), here.slots.end(), [&](int slot) {
+        return kept_.contains({worker.row.id, slot});
+      });
+      if (!taken) out.push_back(std::move(here));
+    }
+    return out;
+  }
+
   // As many slots as it takes together, those in use last.
-  std::optional<Emptied> several_of(const Worker& worker, const Turn& turn) const {
-    if (several_.contains(worker.row.id)) return std::nullopt;
+  std::optional<Emptied> several_of(const Worker& worker, int devices, StageId stage) const {
     std::vector<std::tuple<Microseconds, int, const Stage*>> slots;  // when it is free at the latest, and of whom
     for (int slot = 0; slot < static_cast<int>(worker.device_of.size()); ++slot) {
       if (kept_.contains({worker.row.id, slot})) continue;
       const Stage* holder = records_.occupant(worker, slot);
-      const bool soon = holder == nullptr || stops_for(*holder, turn);
+      const bool soon = holder == nullptr || stops_for(*holder, stage);
       slots.emplace_back(soon ? 0 : free_after({holder}).value_or(kNobodyKnows), slot, holder);
     }
     std::sort(slots.begin(), slots.end());
     Emptied here{{}, 0, records_.now_.steady};
     for (const auto& [free, slot, holder] : slots) {
-      if (here.slots.size() == static_cast<std::size_t>(records_.requirements_.devices(turn.requirement))) break;
+      if (here.slots.size() == static_cast<std::size_t>(devices)) break;
       if (!spreads_alike(worker, here.slots, slot)) continue;
       here.slots.push_back(slot);
-      here.busy += holder != nullptr && !stops_for(*holder, turn) ? 1 : 0;
+      here.busy += holder != nullptr && !stops_for(*holder, stage) ? 1 : 0;
       if (free == kNobodyKnows) here.begins.reset();
       if (here.begins) here.begins = std::max(*here.begins, free);
     }
-    if (here.slots.size() < static_cast<std::size_t>(records_.requirements_.devices(turn.requirement)))
-      return std::nullopt;
-    if (!records_.may_hold(turn.lane, weight_on(worker, here.slots, false))) return std::nullopt;
+    if (here.slots.size() < static_cast<std::size_t>(devices)) return std::nullopt;
     return here;
   }
 
   // What is being stopped for it is as good as free: otherwise a place that is half free would be kept instead.
-  static bool stops_for(const Stage& running, const Turn& turn) {
-    return running.running->halt && running.running->halt->stage == turn.key.stage;
+  static bool stops_for(const Stage& running, StageId stage) {
+    return running.running->halt && running.running->halt->stage == stage;
   }
 
   std::optional<Microseconds> free_after(const std::vector<const Stage*>& running) const {
@@ -122,8 +181,10 @@ class Scheduler::Records::Room {
 
   const Records& records_;
   std::vector<const Worker*> workers_;  // by id
+  std::set<StageId> halted_for_;        // for which something is being stopped
+  std::map<int, Ranking> rankings_;     // by devices that are taken together
   Reservations kept_;
-  std::set<WorkerId> several_;  // with slots that are kept for one that takes several devices
+  std::set<std::size_t> several_;  // workers with slots that are kept for one that takes several devices
 };
 
 bool Scheduler::Records::needs_several_slots(int requirement) const {

@@ -1,7 +1,7 @@
 // What runs on the slots of a worker, and how many of them belong together.
 #include <algorithm>
 
-#include "core/scheduling/records.h"
+#include "core/scheduling/state.h"
 
 namespace locus {
 
@@ -37,25 +37,38 @@ std::string Scheduler::Records::why_apart(const Worker& worker) {
   return worker.apart.empty() ? "is of a release that trains on one at a time: update it" : worker.apart;
 }
 
-std::size_t Scheduler::Records::slots_busy(const Worker& worker) const {
-  std::size_t busy = 0;
-  for (const StageId id : worker.running) busy += std::max<std::size_t>(1, stages_.at(id).running->slots.size());
-  return std::min(busy, worker.slots);
+std::size_t Scheduler::Records::slots_busy(const Worker& worker) { return std::min(worker.busy, worker.slots); }
+
+void Scheduler::State::occupy(Worker& worker, const Stage& stage) {
+  const std::vector<int>& slots = stage.running->slots;
+  if (!worker.running.insert(stage.row.id).second) return;
+  for (const int slot : slots) worker.holders.emplace(std::pair(slot, stage.row.id), &stage);
+  if (slots.empty()) worker.holders.emplace(std::pair(-1, stage.row.id), &stage);
+  worker.busy += std::max<std::size_t>(1, slots.size());
+  worker.alone += requirements_.exclusive(stage.requirement) ? 1 : 0;
+}
+
+void Scheduler::State::vacate(Worker& worker, const Stage& stage) {
+  const std::vector<int>& slots = stage.running->slots;
+  if (worker.running.erase(stage.row.id) == 0) return;
+  fruitless_until_ = 0;
+  for (const int slot : slots) worker.holders.erase({slot, stage.row.id});
+  if (slots.empty()) worker.holders.erase({-1, stage.row.id});
+  worker.busy -= std::max<std::size_t>(1, slots.size());
+  worker.alone -= requirements_.exclusive(stage.requirement) ? 1 : 0;
+  if (worker.running.empty()) expect_silence(worker);
 }
 
 // The stage that has the slot; null: none.
 const Scheduler::Records::Stage* Scheduler::Records::holder(const Worker& worker, int slot) const {
-  for (const StageId id : worker.running) {
-    const Stage& stage = stages_.at(id);
-    const std::vector<int>& slots = stage.running->slots;
-    if (std::find(slots.begin(), slots.end(), slot) != slots.end()) return &stage;
-  }
-  return nullptr;
+  const auto first = worker.holders.lower_bound({slot, std::numeric_limits<StageId>::min()});
+  return first == worker.holders.end() || first->first.first != slot ? nullptr : first->second;
 }
 
 // Likewise, or what runs alone on its device; null: it is free.
 const Scheduler::Records::Stage* Scheduler::Records::occupant(const Worker& worker, int slot) const {
   if (const Stage* stage = holder(worker, slot)) return stage;
+  if (worker.alone == 0) return nullptr;
   const std::vector<const Stage*> beside = running_on({worker.row.id, worker.device(slot)});
   const auto alone = std::find_if(beside.begin(), beside.end(),
                                   [&](const Stage* stage) { return requirements_.exclusive(stage->requirement); });
@@ -65,17 +78,17 @@ const Scheduler::Records::Stage* Scheduler::Records::occupant(const Worker& work
 std::vector<const Scheduler::Records::Stage*> Scheduler::Records::running_on(const Device& device) const {
   const Worker& worker = workers_.at(device.first);
   std::vector<const Stage*> out;
-  for (const StageId id : worker.running) {
-    const Stage& stage = stages_.at(id);
-    const std::vector<int>& slots = stage.running->slots;
-    const auto there = [&](int slot) { return worker.device(slot) == device.second; };
-    if (slots.empty() || std::any_of(slots.begin(), slots.end(), there)) out.push_back(&stage);
+  for (const auto& [place, stage] : worker.holders) {
+    const bool there = place.first < 0 || worker.device(place.first) == device.second;
+    if (there && std::find(out.begin(), out.end(), stage) == out.end()) out.push_back(stage);
   }
+  std::sort(out.begin(), out.end(), [](const Stage* a, const Stage* b) { return a->row.id < b->row.id; });
   return out;
 }
 
 // Whether what runs on the device of that slot runs alone.
 bool Scheduler::Records::taken_alone(const Worker& worker, int slot) const {
+  if (worker.alone == 0) return false;
   const std::vector<const Stage*> beside = running_on({worker.row.id, worker.device(slot)});
   return std::any_of(beside.begin(), beside.end(),
                      [&](const Stage* stage) { return requirements_.exclusive(stage->requirement); });

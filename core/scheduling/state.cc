@@ -34,6 +34,7 @@ void Scheduler::State::restore(const Snapshot& snapshot) {
     if (const auto cells = snapshot.cells.find(row.id); cells != snapshot.cells.end()) experiment.cells = cells->second;
   }
   for (const WorkerRow& row : snapshot.workers) {
+    worker_names_.try_emplace(row.name, row.id);
     workers_[row.id].row = row;
     workers_[row.id].heard = now_.steady;
     find_slots(workers_[row.id]);
@@ -51,7 +52,6 @@ void Scheduler::State::restore(const Snapshot& snapshot) {
     Worker& worker = workers_[row.worker_id];
     worker.row.id = row.worker_id;
     worker.heard = now_.steady;
-    worker.running.insert(row.stage_id);
     stage->running = Running{.worker = row.worker_id,
                              .slots = row.slots,
                              .listed = now_.steady,
@@ -69,6 +69,7 @@ void Scheduler::State::restore(const Snapshot& snapshot) {
                              .ends_by = 0,
                              .backfilled = false,
                              .halt = {}};
+    occupy(worker, *stage);
     stage->running->ends_by = latest_end(*stage);
     find_share(*stage, row);
   }
@@ -92,6 +93,9 @@ Decision Scheduler::State::step(const Event& event, Now now) {
   forgive_own_pause(now);
   now_ = now;
   last_step_ = now.steady;
+  const bool only_heard = std::holds_alternative<LeasesSynced>(event) || std::holds_alternative<Tick>(event) ||
+                          std::holds_alternative<CheckpointCommitted>(event);
+  if (!only_heard) fruitless_until_ = 0;
   // The event first: a heartbeat that arrives together with the end of its lease renews it.
   std::visit([this](const auto& e) { handle(e); }, event);
   lose_silent_workers();
@@ -117,11 +121,10 @@ std::optional<Microseconds> Scheduler::State::next_wake() const {
     if (stage != nullptr && stage->running && stage->running->halt)
       consider(stage->running->halt->since + policy_.preempt_wait);
   }
-  for (const auto& [id, worker] : workers_) {
-    if (auto deadline = silence_deadline(worker)) {
-      consider(*deadline);
-      consider(last_step_ + policy_.heartbeat);
-    }
+  if (silent_at_ < last_step_ + policy_.heartbeat) silent_at_ = first_silence();
+  if (silent_at_ != kNever) {
+    consider(silent_at_);
+    consider(last_step_ + policy_.heartbeat);
   }
   return wake;
 }

@@ -43,6 +43,8 @@ class Scheduler::State : private Records {
   void disconnect(Worker& worker, const absl::Status& why);
   void lose_silent_workers();
   std::optional<Microseconds> silence_deadline(const Worker& worker) const;
+  void expect_silence(const Worker& worker);
+  Microseconds first_silence() const;
   void forgive_own_pause(Now now);
   Worker* connected_worker(const std::string& session,
                            ReplyToken reply);  // null: the caller has been refused
@@ -56,11 +58,13 @@ class Scheduler::State : private Records {
   void release_back_offs();
   void refresh_ready(Stage& stage);
   void match();
+  Microseconds fruitless_until(const Reservations& reserved) const;
   Waiting* choose_waiting(const Stage& stage, const Turn& turn, const Reservations& reserved);
   void grant(Stage& stage, const Turn& turn, const Waiting& to, const std::vector<int>& slots, bool backfilled);
   Grant grant_of(const Stage& stage) const;
 
   // preemption.cc
+  struct Standing;
   class Exchange;
   void preempt();
   void make_way(Stage& victim, const Turn& turn, std::string reason, bool first);
@@ -69,6 +73,10 @@ class Scheduler::State : private Records {
   void halt(Stage& stage, Halt halt);  // `since` is now
   void halt_overdue();
   void end_halted();
+
+  // slots.cc
+  void occupy(Worker& worker, const Stage& stage);
+  void vacate(Worker& worker, const Stage& stage);
 
   // shares.cc
   void handle(const AccountChanged& event);
@@ -165,14 +173,20 @@ class Scheduler::State : private Records {
   void announce_experiment(const Experiment& experiment, const char* kind);
 
   Microseconds last_step_ = 0;
+  // Steady; no worker's silence is over before. Found out again where it may be near.
+  mutable Microseconds silent_at_ = 0;
   Decision* decision_ = nullptr;            // of the step under way
   Microseconds next_preemption_ = 0;        // steady; when it is looked again who is to make way
   Microseconds next_cancellations_at_ = 0;  // of those that no trial references (steady)
   std::unordered_map<std::string, StageId> by_identity_;
   std::map<std::string, WorkerId> sessions_;  // connected ones
-  std::vector<Waiting> waiting_;              // in order of arrival
+  std::unordered_map<std::string, WorkerId> worker_names_;
+  std::vector<Waiting> waiting_;  // in order of arrival
+  // Nothing of what waits can start before this time (steady), unless something happens to a stage, a request, a worker
+  // or an account meanwhile.
+  Microseconds fruitless_until_ = 0;
   std::set<std::pair<Microseconds, StageId>> backing_off_;
-  std::set<StageId> halting_, backfilled_;  // whose attempts are to stop, or stand where others wait; some have ended
+  std::set<StageId> backfilled_;                        // whose attempts stand where others wait; some have ended
   std::map<StageId, std::set<StageId>> behind_parked_;  // what is blocked until a parked stage goes on and succeeds
   std::map<ExperimentId, std::int64_t> decided_;        // how long the logs of searches are, as far as it is known
   std::map<AttemptKey, AttemptState> ended_;            // recent ends, to answer repeated and late calls

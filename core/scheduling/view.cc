@@ -48,7 +48,7 @@ std::vector<WorkerView> Scheduler::View::workers(Now now) const {
 
 Fleet Scheduler::View::fleet() const {
   Fleet out;
-  out.queued = records_.ready_.size();
+  out.queued = records_.ready_stages_;
   for (const auto& [id, worker] : records_.workers_) {
     if (!worker.connected) continue;
     if (worker.row.state == WorkerState::kDraining) ++out.draining;

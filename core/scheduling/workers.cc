@@ -32,6 +32,7 @@ Scheduler::State::Worker* Scheduler::State::connected_worker(const std::string& 
     return nullptr;
   }
   Worker& worker = workers_.at(found->second);
+  if (now_.steady - worker.heard > policy_.lease) fruitless_until_ = 0;  // slots may be kept there again
   worker.heard = now_.steady;
   return &worker;
 }
@@ -43,10 +44,9 @@ Scheduler::State::Stage* Scheduler::State::run_by(const Worker& worker, StageId 
 }
 
 Scheduler::State::Worker& Scheduler::State::worker_named(const std::string& name) {
-  for (auto& [id, worker] : workers_) {
-    if (worker.row.name == name) return worker;
-  }
-  Worker& worker = workers_[next_worker_];
+  const auto [known, fresh] = worker_names_.try_emplace(name, next_worker_);
+  Worker& worker = workers_[known->second];
+  if (!fresh) return worker;
   worker.row.id = next_worker_++;
   worker.row.name = name;
   return worker;
@@ -103,11 +103,13 @@ void Scheduler::State::handle(const WorkerRegistered& event) {
   announce(worker, event);
   renew(worker, event.running);
   lose_unlisted(worker);
+  expect_silence(worker);
   reply(ReplyDone{event.reply});
 }
 
 // A dataset the worker knows but does not hold is none it offers; a copy that it holds is one, "photos@<sha256>".
 void Scheduler::State::take_offer(Worker& worker, const WorkerRegistered& event) {
+  worker.suits.clear();
   worker.revisions = event.revisions;
   if (event.datasets) {
     std::erase_if(worker.revisions, [&](const auto& item) {
@@ -221,6 +223,7 @@ void Scheduler::State::handle(const LeasesSynced& event) {
 }
 
 void Scheduler::State::disconnect(Worker& worker, const absl::Status& why) {
+  fruitless_until_ = 0;
   worker.connected = false;
   sessions_.erase(worker.row.session);
   std::erase_if(waiting_, [&](const Waiting& waiting) {
@@ -237,7 +240,21 @@ std::optional<Microseconds> Scheduler::State::silence_deadline(const Worker& wor
   return std::nullopt;
 }
 
+// Whenever its deadline may have become an earlier one, or none: it does not while it is only heard.
+void Scheduler::State::expect_silence(const Worker& worker) {
+  silent_at_ = std::min(silent_at_, silence_deadline(worker).value_or(0));
+}
+
+Microseconds Scheduler::State::first_silence() const {
+  Microseconds first = kNever;
+  for (const auto& [id, worker] : workers_) {
+    if (const auto deadline = silence_deadline(worker)) first = std::min(first, *deadline);
+  }
+  return first;
+}
+
 void Scheduler::State::lose_silent_workers() {
+  if (now_.steady < silent_at_) return;
   for (auto& [id, worker] : workers_) {
     const std::optional<Microseconds> deadline = silence_deadline(worker);
     if (!deadline || now_.steady < *deadline) continue;
@@ -253,6 +270,7 @@ void Scheduler::State::lose_silent_workers() {
     mutate(PutWorker{worker.row});
     announce_worker(worker, "worker-state");
   }
+  silent_at_ = first_silence();
 }
 
 // While workers are known this is stepped every heartbeat at least. A longer gap means that this process
@@ -261,6 +279,7 @@ void Scheduler::State::lose_silent_workers() {
 void Scheduler::State::forgive_own_pause(Now now) {
   const Microseconds gap = now.steady - last_step_;
   if (gap <= 2 * policy_.heartbeat) return;
+  fruitless_until_ = 0;
   for (auto& [id, worker] : workers_) {
     const Microseconds allowed = worker.running.empty() ? policy_.lease : policy_.grace;
     worker.heard = std::min(now.steady, std::max(worker.heard + gap, now.steady - allowed + policy_.lease));

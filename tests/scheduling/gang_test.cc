@@ -262,5 +262,24 @@ TEST(Gang, OfTwoExperimentsTakesAsManyAsThatWhoseTurnItIs) {
   EXPECT_THAT(h.ask("s", numbered(2))->slots, ElementsAre(0)) << "no worker is large enough for the other";
 }
 
+TEST(Gang, MovesToAWorkerThatIsHeardAgainAndFreesWhatWasKeptElsewhere) {
+  Harness h;
+  join_with(h, "far", "f", cores(3));
+  join_with(h, "near", "n", cores(2));
+  h.submit(alone({"a", "b"}, "first"));
+  const auto on_far = h.ask("f"), on_near = h.ask("n");
+  h.submit(together(2, {"c"}, "gang", 1));
+  h.submit(alone({"none"}, "small"));
+  for (auto silent = 0s; silent < kLease + 5s; silent += 5s) {
+    h.advance(5s);
+    h.sync("n", {stated(*on_near)});
+  }
+  const ReplyToken waiting = h.ask_and_wait("n", "request", 20s, {1});
+  EXPECT_FALSE(h.granted(waiting)) << "its free slot is kept, since the other worker is not heard";
+  h.sync("f", {stated(*on_far)});
+  ASSERT_TRUE(h.granted(waiting)) << "nobody but a heartbeat has come since";
+  EXPECT_EQ(h.granted(waiting)->stage_id, h.train("none").id);
+}
+
 }  // namespace
 }  // namespace locus::testing

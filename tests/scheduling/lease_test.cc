@@ -252,6 +252,24 @@ TEST(Worker, GoesOfflineAfterOneLeaseOfSilenceWhenItRunsNothing) {
   EXPECT_FALSE(h.scheduler().next_wake());
 }
 
+TEST(Worker, GoesOfflineOnTimeWhileAnotherIsHeard) {
+  Harness h;
+  h.join("w", "s");
+  h.join("v", "t");
+  h.advance(7s);
+  h.sync("s");
+  for (auto time = 7s; time < kLease + 6s; time += 1s) {
+    h.advance(1s);
+    h.sync("t");
+    const auto workers = h.scheduler().workers(h.now());
+    EXPECT_EQ(workers.at(0).state, "active") << time.count();
+    EXPECT_EQ(workers.at(1).state, "active") << time.count();
+  }
+  h.advance(1s);
+  EXPECT_EQ(h.scheduler().workers(h.now()).at(0).state, "offline");
+  EXPECT_EQ(h.scheduler().workers(h.now()).at(1).state, "active");
+}
+
 TEST(Worker, WasLastSeenWhenItWasLastHeardThoughTheServerStartedAgain) {
   Harness h;
   const auto seen = [&] { return h.store().workers().value().at(0).seen_us; };
