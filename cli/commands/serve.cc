@@ -53,6 +53,12 @@ void add_options(Command& command, ServeChoice& choice) {
       ->type_name("HOST")
       ->one_value_each();
   command
+      .add_option("--connections-each", options.connections_each,
+                  "Connections that one address may have open, on each side; loopback is not counted")
+      ->type_name("COUNT")
+      ->range(1, 65'536)
+      ->show_default();
+  command
       .add_option("--alert-command", options.alerts.command,
                   "Run by /bin/sh when an experiment ends or stands still, with JSON on standard input")
       ->type_name("COMMAND");

@@ -40,6 +40,7 @@ struct ServerOptions {
   std::string grpc_address = "127.0.0.1:7171";  // port 0: any free one
   std::string http_address = "127.0.0.1:7172";
   std::filesystem::path web, catalog;      // empty: found by themselves (server/app/paths.h)
+  int connections_each = 64;               // that one address but loopback may have open, on each side
   std::vector<std::string> allowed_hosts;  // names besides loopback's that a browser may use, for tunnels and proxies
   AlertOptions alerts;
   ArtifactOptions artifacts;

@@ -106,9 +106,10 @@ class Server::Running {
     metrics_ = std::make_unique<Metrics>(*api_, [this] { return coordinator_->decisions(); });
     HttpContext context{
         *api_, feed_, pool_, *guard_, *routes_, *files_, *metrics_, openapi_text(), [this] { return ready_.load(); }};
+    context.each_address = limits_of(options.connections_each);
     if (tls) show_certificates(context);
     LOCUS_ASSIGN_OR_RETURN(http_, HttpServer::start(io_, std::move(context), http.host, http.port));
-    LOCUS_RETURN_IF_ERROR(serve_grpc(grpc, options.reflection));
+    LOCUS_RETURN_IF_ERROR(serve_grpc(grpc, options));
     addresses_.http = Address{http.host, http_->port()}.text();
     addresses_.tls = tls;
     api_->set_addresses(addresses_.grpc, addresses_.http);
@@ -294,9 +295,9 @@ class Server::Running {
     return absl::OkStatus();
   }
 
-  absl::Status serve_grpc(const Address& address, bool reflection) {
+  absl::Status serve_grpc(const Address& address, const ServerOptions& options) {
     grpc::EnableDefaultHealthCheckService(true);
-    if (reflection) grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+    if (options.reflection) grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     services_.push_back(std::make_unique<ExperimentService>(*api_, pool_, feed_));
     services_.push_back(std::make_unique<AnalysisService>(*api_, pool_));
     services_.push_back(std::make_unique<MetricService>(*api_, pool_));
@@ -314,7 +315,7 @@ class Server::Running {
     services_.push_back(std::move(workers));
     std::vector<grpc::Service*> services;
     for (const auto& service : services_) services.push_back(service.get());
-    GrpcListenOptions listen{address.host, address.port};
+    GrpcListenOptions listen{.host = address.host, .port = address.port, .limits = limits_of(options.connections_each)};
     if (gate_of_calls_->asks()) listen.processor = make_call_processor(*gate_of_calls_, shown_certificate);
     if (keeper_ && keeper_->asks_clients()) {
       listen.tls = keeper_->folder();

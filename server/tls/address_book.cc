@@ -17,6 +17,12 @@ ino_t inode_of(int fd) {
 
 }  // namespace
 
+ConnectionLimits limits_of(int open) {
+  constexpr ConnectionLimits kUsual;
+  const std::int64_t rate = std::int64_t{open} * kUsual.new_each_second / kUsual.open;
+  return {.new_each_second = std::max(kUsual.new_each_second, static_cast<int>(rate)), .open = open};
+}
+
 void AddressBook::forget_closed(Entry& entry) {
   std::erase_if(entry.open, [](const Connection& one) { return inode_of(one.fd) != one.inode; });
 }

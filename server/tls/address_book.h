@@ -17,6 +17,8 @@ struct ConnectionLimits {
   int new_each_second = 20, open = 64;
   bool loopback = false;  // counts connections from this machine, too
 };
+// So many open ones, and new ones as fast as in the defaults for their number, or faster.
+ConnectionLimits limits_of(int open);
 
 // Thread-compatible. Nobody tells it when a connection ends: it remembers the inode of each socket, and looks whether the
 // descriptor still is that socket when an address seems to have too many.

@@ -98,6 +98,14 @@ TEST(AcceptLoop, LimitsHowFastAnAddressComes) {
   EXPECT_FALSE(book.admit("a", 0, 600'001));
 }
 
+TEST(AcceptLoop, LetsAnAddressComeAsFastAsItMayHaveConnections) {
+  EXPECT_EQ(limits_of(64).new_each_second, ConnectionLimits().new_each_second);
+  EXPECT_EQ(limits_of(64).open, ConnectionLimits().open);
+  EXPECT_EQ(limits_of(1024).new_each_second, 320);
+  EXPECT_EQ(limits_of(1024).open, 1024);
+  EXPECT_EQ(limits_of(8).new_each_second, 20) << "a few that go and come";
+}
+
 TEST(AcceptLoop, CountsNobodyOnThisMachineUnlessAsked) {
   AddressBook book({.new_each_second = 1, .open = 1});
   for (int i = 0; i < 100; ++i) EXPECT_TRUE(book.admit("", 0, 0));
