@@ -10,8 +10,9 @@ CYCLES ?= 200
 KILLS ?= 50
 SEED ?= 1
 SECONDS ?= 60
+COUNT ?= 10000
 .DEFAULT_GOAL := help
-.PHONY: help demo gpu artifacts kernels priors vtab dense test processors papers hosts search bench peers chaos gangs exposed fuzz guesses sanitize threads drill own own-training \
+.PHONY: help demo gpu artifacts kernels priors vtab dense test processors papers hosts search bench peers chaos gangs histories exposed fuzz guesses sanitize threads drill own own-training \
   lint build python interchange wheel wheel-check deb deb-check docs web sbom offline slurm kubernetes image setup clean
 
 help: ## say what there is
@@ -56,6 +57,11 @@ processors: ## the C++ tests as processors without AVX-512 and without AVX2 run 
 	@tools/setup test
 	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build all
 	@BUILD=$(BUILD) JOBS=$(JOBS) tools/processors
+
+histories: ## COUNT=10000 seeded histories of the simulation by JOBS processes, and what was seen in them (COUNT=n, SEED=first); an hour and more
+	@tools/setup test
+	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build simulation_test
+	@tools/histories $(BUILD) $(COUNT) $(JOBS) $(SEED)
 
 chaos: ## 200 kills of trainers, workers and server, stopped and doubled workers, cut, silent, late and doubling networks, clocks set wrong, as many kills under searches, full disks (root), and certificates that change; nothing may be lost (CYCLES=n, SEED=n)
 	@tools/setup test
@@ -115,7 +121,7 @@ search: ## tune four position encodings by halving 32 settings each, retrain the
 
 bench: ## every benchmark beside what it is held against (ARGS='--only steps,restart', '--update'); after make peers; an hour on an idle machine
 	@tools/setup build
-	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build locus locus-trainer step_bench priors_bench control_plane search_bench
+	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build locus locus-trainer step_bench priors_bench control_plane search_bench shares_bench
 	@BUILD=$(BUILD) bench/run $(ARGS)
 
 peers: ## what benchmarks are held beside, from PyPI into build/bench/venv; gigabytes

@@ -2,6 +2,7 @@
 //   trials   empty trials a second through workers that finish at once, and how long a grant takes
 //   points   durable points a second from four workers, and how long an acknowledgement takes
 //   restart  how soon a server serves a folder with a million finished trials
+//   fleet    what many workers with long polls and heartbeats cost a server that has many stages queued (bench/fleet.h)
 // One JSON object a line.
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
@@ -16,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "bench/fleet.h"
 #include "bench/synthetic.h"
 #include "bench/synthetic_worker.h"
 #include "client/client.h"
@@ -27,29 +29,11 @@ namespace {
 
 double seconds_since(Timer::time_point start) { return milliseconds_since(start) / 1000; }
 
-// A grid of trainings of one step, submitted as people do: rates x seeds.
-void submit_empty(Client& client, int trials) {
-  constexpr int kSeeds = 100;
-  Json rates = Json::array(), seeds = Json::array();
-  for (int r = 0; r < trials / kSeeds; ++r) rates.push_back(1e-5 * (r + 1));
-  for (int s = 0; s < kSeeds; ++s) seeds.push_back(s);
-  const Json spec = {{"version", 1},
-                     {"name", "empty"},
-                     {"dataset", "fashion-mnist"},
-                     {"model", {{"backbone", "vit"}, {"dim", 16}, {"depth", 1}, {"heads", 1}, {"patch", 7}}},
-                     {"train", {{"epochs", 1}, {"batch", 32}, {"limit", 64}}},
-                     {"matrix", {{"prior", {"none"}}, {"train.lr", rates}}},
-                     {"replicates", {{"seed", seeds}}}};
-  v1::CreateExperimentRequest request;
-  request.set_spec_json(spec.dump());
-  must(client.create_experiment(request));
-}
-
 Json trials(const std::filesystem::path& folder, int count, int workers, int slots) {
   auto server = serve(folder);
   auto client = must(Client::connect(server->addresses().grpc));
   const auto submitted = Timer::now();
-  submit_empty(*client, count);
+  submit_empty(*client, "empty", count);
   const double submission = seconds_since(submitted);
   const auto daemons = workers_of(*server, workers, slots);
   std::vector<std::vector<double>> waits(static_cast<std::size_t>(workers * slots));
@@ -155,7 +139,7 @@ Json points(const std::filesystem::path& folder, std::chrono::milliseconds time)
   constexpr int kWorkers = 4;
   auto server = serve(folder);
   auto client = must(Client::connect(server->addresses().grpc));
-  submit_empty(*client, 100);
+  submit_empty(*client, "empty", 100);
   const auto daemons = workers_of(*server, kWorkers, 1);
   std::vector<std::vector<double>> delays(kWorkers);
   std::vector<std::int64_t> stored(kWorkers);
@@ -215,19 +199,26 @@ Json restart(const std::filesystem::path& folder, int count) {
 int run(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
   const std::filesystem::path folder = argc > 2 ? argv[2] : "";
-  const int count = argc > 3 ? std::atoi(argv[3]) : 0;
-  if (folder.empty() || (what != "trials" && what != "points" && what != "restart")) {
-    std::fprintf(stderr,
-                 "usage: control_plane trials FOLDER [TRIALS]     10,000 empty trials through 4 workers of 2 slots\n"
-                 "       control_plane points FOLDER [SECONDS]    5 seconds of points from 4 workers\n"
-                 "       control_plane restart FOLDER [TRIALS]    5 starts with 1,000,000 trials\n"
-                 "FOLDER is made anew and removed.\n");
+  const auto number = [&](int at, int otherwise) {
+    const int given = argc > at ? std::atoi(argv[at]) : 0;
+    return given > 0 ? given : otherwise;
+  };
+  if (what == "serve-fleet" && argc == 4) return serve_fleet(folder, argv[3]);  // by fleet()
+  if (folder.empty() || (what != "trials" && what != "points" && what != "restart" && what != "fleet")) {
+    std::fprintf(
+        stderr,
+        "usage: control_plane trials FOLDER [TRIALS]     10,000 empty trials through 4 workers of 2 slots\n"
+        "       control_plane points FOLDER [SECONDS]    5 seconds of points from 4 workers\n"
+        "       control_plane restart FOLDER [TRIALS]    5 starts with 1,000,000 trials\n"
+        "       control_plane fleet FOLDER [WORKERS [SLOTS [STAGES]]]    1,000 workers of 8 slots, 100,000 stages\n"
+        "FOLDER is made anew and removed.\n");
     return 2;
   }
   std::filesystem::remove_all(folder);
-  const Json row = what == "trials"   ? trials(folder, count > 0 ? count : 10'000, 4, 2)
-                   : what == "points" ? points(folder, std::chrono::seconds(count > 0 ? count : 5))
-                                      : restart(folder, count > 0 ? count : 1'000'000);
+  const Json row = what == "trials"    ? trials(folder, number(3, 10'000), 4, 2)
+                   : what == "points"  ? points(folder, std::chrono::seconds(number(3, 5)))
+                   : what == "restart" ? restart(folder, number(3, 1'000'000))
+                                       : fleet(folder, number(3, 1000), number(4, 8), number(5, 100'000));
   std::filesystem::remove_all(folder);
   std::printf("%s\n", row.dump().c_str());
   return 0;

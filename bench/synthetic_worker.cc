@@ -1,6 +1,7 @@
 // The calls of a worker, made by hand.
 #include "bench/synthetic_worker.h"
 
+#include "core/base/json.h"
 #include "core/limits.h"
 
 namespace locus::bench {
@@ -52,6 +53,23 @@ void SyntheticWorker::checkpoint(const v1::StageGrant& grant, std::int64_t step,
   request.set_step(step);
   request.set_sha256(sha256);
   must(client_->commit_checkpoint(request));
+}
+
+void submit_empty(Client& client, const std::string& name, int trials, int first) {
+  constexpr int kSeeds = 100;
+  Json rates = Json::array(), seeds = Json::array();
+  for (int r = 0; r < trials / kSeeds; ++r) rates.push_back(1e-5 * (first / kSeeds + r + 1));
+  for (int s = 0; s < kSeeds; ++s) seeds.push_back(s);
+  const Json spec = {{"version", 1},
+                     {"name", name},
+                     {"dataset", "fashion-mnist"},
+                     {"model", {{"backbone", "vit"}, {"dim", 16}, {"depth", 1}, {"heads", 1}, {"patch", 7}}},
+                     {"train", {{"epochs", 1}, {"batch", 32}, {"limit", 64}}},
+                     {"matrix", {{"prior", {"none"}}, {"train.lr", rates}}},
+                     {"replicates", {{"seed", seeds}}}};
+  v1::CreateExperimentRequest request;
+  request.set_spec_json(spec.dump());
+  must(client.create_experiment(request));
 }
 
 std::vector<std::unique_ptr<SyntheticWorker>> workers_of(Server& server, int count, int slots) {

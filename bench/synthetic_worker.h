@@ -33,6 +33,10 @@ class SyntheticWorker {
   int slots_;
 };
 
+// An experiment of `trials` trainings of one step, a multiple of a hundred, submitted as people do: rates x seeds. Those of
+// another `first` are others.
+void submit_empty(Client& client, const std::string& name, int trials, int first = 0);
+
 std::vector<std::unique_ptr<SyntheticWorker>> workers_of(Server& server, int count, int slots);
 
 }  // namespace locus::bench
