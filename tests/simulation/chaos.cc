@@ -8,7 +8,8 @@ constexpr Microseconds kTrouble = 300 * kSecond;
 
 }  // namespace
 
-Chaos::Chaos(Cluster& cluster) : cluster_(cluster), world_(cluster.world), draw_(Random(world_.random).draw()) {
+Chaos::Chaos(Cluster& cluster)
+    : cluster_(cluster), world_(cluster.world), draw_(Random(world_.random).draw()), more_(Random(draw_).draw()) {
   shared_ = draw_.chance(0.5);
   if (shared_) set_up_workers();
 }
@@ -221,6 +222,7 @@ void Chaos::plan_person() {
   for (std::int64_t i = 0; i < more; ++i) plan_more(world_.random.between(5, 280) * kSecond);
   if (world_.random.chance(0.6)) plan_searches();
   if (shared_) plan_shares();
+  if (shared_) plan_estimates();
   // In the end, when nothing else is left to say, whatever is paused goes on, and whoever drains works again.
   plan_one(kTrouble + kSecond, "resumes everything", [this, &server] {
     if (pending_ > 1) return absl::UnavailableError("not yet");

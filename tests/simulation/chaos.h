@@ -43,10 +43,13 @@ class Chaos {
   void lift_bounds();
   void give_owner(testing::Matrix& matrix);
   AccountRow some_account(const std::string& name);
+  void give_place(testing::Matrix& matrix);
+  void plan_estimates();
 
   Cluster& cluster_;
   World& world_;
   Random draw_;            // of shares; of its own, so that what else happens does not depend on them
+  Random more_;            // of what came later: hardware, hours, lives, estimates; likewise
   bool shared_ = false;    // experiments have owners and classes
   std::int64_t most_ = 1;  // devices that a training takes together
   int pending_ = 0;

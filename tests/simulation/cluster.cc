@@ -7,7 +7,7 @@
 // 13 a daemon that is heard keeps its name, unless another one takes it over
 // 15 to 25: search_watch.cc
 // 14 a stage goes to who holds its dataset, or does not say what it holds
-// 26 to 29: share_watch.h; 30 to 34: exchange_watch.h
+// 26 to 29: share_watch.h; 30 to 34: exchange_watch.h; 35 to 37: place_watch.h
 // 1, 2, 3, 5, 7, 8, 11, 12 and 14 are asked of the store (ledger.cc), 11 of the workers' trainers, too, 13 of every step
 // of the server. Expressible in part
 // only: 4 counts those who may commit, not those who compute (a cut-off trainer goes on by design); 8 compares
@@ -71,6 +71,7 @@ Cluster::Cluster(World& w, Mutant mutant)
     if (i == 0 || twin) traits.labels.granted = {{"pool", "vision"}};
     if (i > 0 && !twin) (count > 2 ? traits.labels.granted : traits.labels.announced) = {{"pool", "visions"}};
     if (i == 1 && !twin) traits.labels.announced = {{"pool", "vision"}, {"node/cores", "8"}};
+    traits.labels.announced["node/kind"] = i == 1 && !twin ? "new" : "old";
     workers.push_back(std::make_unique<WorkerProcess>(w, network, server, ledger, traits, kWorkerPolicy, mutant));
   }
 }
@@ -81,9 +82,9 @@ void Cluster::check_step() {
   const std::set<StageId> dirty = ledger.take_dirty();
   for (StageId id : dirty) ledger.check_stage(id);
   for (StageId id : dirty) {
-    if (ledger.stages().contains(id) && ledger.stages().at(id).state == StageState::kQueued)
-      ledger.shares().check_reason(server.explain(id), ledger);
+    if (ledger.stages().contains(id) && ledger.stages().at(id).state == StageState::kQueued) check_reason(id);
   }
+  check_some_reason();
   const std::set<StageId> waiting = ledger.exchanges().take_waiting();
   for (StageId id : waiting) {
     if (server.up() && ledger.stages().contains(id) && ledger.stages().at(id).state == StageState::kQueued)
@@ -98,6 +99,22 @@ void Cluster::check_step() {
   } else {
     for (StageId id : dirty) check_nothing_forgotten(id);
   }
+}
+
+// Invariant 28.
+void Cluster::check_reason(StageId id) {
+  const std::string reason = server.explain(id);
+  ledger.shares().check_reason(reason, ledger);
+  ledger.places().check_reason(id, reason, ledger.shares(), ledger, world.now());
+}
+
+// Of those that wait one after the other: what is said of them changes with what others do.
+void Cluster::check_some_reason() {
+  if (!server.up() || ledger.stages().empty()) return;
+  auto next = ledger.stages().upper_bound(last_asked_);
+  if (next == ledger.stages().end()) next = ledger.stages().begin();
+  last_asked_ = next->first;
+  if (next->second.state == StageState::kQueued) check_reason(last_asked_);
 }
 
 // Invariant 4. A former executor may believe in its lease for one fence after it was taken away, no longer.

@@ -30,9 +30,12 @@ class Cluster {
   void check_bounds() const;
   void check_nothing_forgotten(StageId id) const;
   void check_reasons(StageId id, const StageRecord& record);
+  void check_reason(StageId id);
+  void check_some_reason();
 
   const Scheduler* last_scheduler_ = nullptr;
   Microseconds searches_end_ = 0;
+  StageId last_asked_ = 0;  // why it waits
 };
 
 }  // namespace locus::simulation

@@ -35,6 +35,13 @@ void ExchangeWatch::enter(const GrantAttempt& grant, const std::string& kind, co
       throw Violation(30,
                       text + "slot " + std::to_string(slot) + " of " + worker.name + ", which is taken or not there");
   }
+  const std::vector<SlotPlace> places = places_of(worker);
+  for (std::size_t i = 1; i < grant.slots.size(); ++i) {
+    const SlotPlace& first = places[static_cast<std::size_t>(grant.slots[i - 1])];
+    const SlotPlace& second = places[static_cast<std::size_t>(grant.slots[i])];
+    if (first.cpu != second.cpu || (!first.cpu && first == second))
+      throw Violation(30, text + "several slots of one device, or of devices of several kinds");
+  }
   const std::vector<StageReference> references = store.references(grant.stage_id).value();
   std::set<int> wanted;
   for (const StageReference& reference : references) {
@@ -97,16 +104,17 @@ std::int64_t ExchangeWatch::leaving(const std::string& account, const ShareWatch
   return sum;
 }
 
-// What it will hold by those, at most. Nothing that runs here takes more than four slots.
+// What it will hold by those, at most.
 std::int64_t ExchangeWatch::coming(const std::string& account, Store& store) const {
   std::set<StageId> stages;
   for (const auto& [victim, asked] : asked_) stages.insert(asked.stage);
   const Snapshot stored = store.load().value();
+  const std::int64_t heaviest = heaviest_of(stored);
   std::int64_t sum = 0;
   for (const StageId stage : stages) {
     const auto wants = wanted_by(stage, stored, true);
     const bool its = std::ranges::any_of(wants, [&](const auto& want) { return want.second == account; });
-    sum += its ? 4 * kOneDevice : 0;
+    sum += its ? heaviest : 0;
   }
   return sum;
 }

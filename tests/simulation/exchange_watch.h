@@ -15,7 +15,7 @@ namespace locus::simulation {
 class ExchangeWatch {
  public:
   // 30: no slot of a worker is held twice (its trainers are asked, too: WorkerProcess::take), and an attempt has all the
-  // slots that an experiment asks for that wants it.
+  // slots that an experiment asks for that wants it, each of a device of its own but for a CPU's.
   // 31: what was stopped for others goes on from its newest checkpoint.
   void enter(const GrantAttempt& grant, const std::string& kind, const WorkerRow& worker, Store& store);
   // 31: and it counts as no failure, and waits for nothing.
@@ -32,6 +32,7 @@ class ExchangeWatch {
   std::set<StageId> take_waiting() { return std::exchange(waiting_, {}); }  // for which others were asked since
   // 34: that stage is said to wait for those that were asked to stop for it, and for no others.
   void check_reason(StageId stage, const std::string& reason) const;
+  bool asked_to_stop(StageId stage) const { return asked_.contains(stage); }  // for another one
   std::int64_t seen(const std::string& what) const;
 
  private:

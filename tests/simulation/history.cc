@@ -32,6 +32,11 @@ void count(Cluster& cluster, Outcome& outcome) {
        {"grants of several devices", "attempts asked to stop for others", "attempts stopped for others",
         "attempts ended for others", "attempts after one that was stopped for others"})
     outcome.seen[what] += cluster.ledger.exchanges().seen(what);
+  for (const char* what :
+       {"grants that fit before another begins", "grants to a worker that ends", "grants on workers alike",
+        "reasons that name a size", "reasons that name what slots are kept for", "reasons that name what runs alone",
+        "reasons that name a label", "reasons that name an end", "reasons that name who comes first"})
+    outcome.seen[what] += cluster.ledger.places().seen(what);
   for (const auto& worker : cluster.workers) outcome.seen["attempts fenced and freed again"] += worker->freed();
 }
 

@@ -88,6 +88,7 @@ void Ledger::enter_new(const std::vector<StageRow>& stages) {
 }
 
 void Ledger::enter(const SaveExperiment& mutation) {
+  places_.enter(mutation);
   enter_new(mutation.stages);
   for (const TrialStageRow& link : mutation.trial_stages) dirty_.insert(link.stage_id);
 }
@@ -105,6 +106,7 @@ void Ledger::move(StageId id, StageState from, StageState to) {
                            " was meant) to " + to_string(to));
   }
   record.state = to;
+  if (terminal(to)) places_.forget(id);
   dirty_.insert(id);
   world_.trace("  ", stage_text(id), " is ", to_string(to));
 }
@@ -117,12 +119,21 @@ void Ledger::enter(const SetStageState& mutation) {
   move(mutation.stage_id, mutation.from, mutation.to);
 }
 
-// Invariant 11. Every worker here has one device, the CPU.
-void Ledger::check_alone(StageId id, WorkerId worker) const {
+// Invariant 11.
+void Ledger::check_alone(const GrantAttempt& grant) const {
+  const StageId id = grant.stage_id;
+  const std::vector<SlotPlace> places = places_of(workers_.at(grant.worker_id));
+  const auto beside = [&](int slot, int other) {
+    return places[static_cast<std::size_t>(slot)] == places[static_cast<std::size_t>(other)];
+  };
   for (const auto& [other, record] : stages_) {
     if (other == id || record.state != StageState::kRunning) continue;
-    if (record.attempts.at(record.attempt).worker != worker) continue;
-    if (record.alone() || stages_.at(id).alone())
+    const AttemptRecord& attempt = record.attempts.at(record.attempt);
+    if (attempt.worker != grant.worker_id) continue;
+    const bool one_device = std::ranges::any_of(grant.slots, [&](int slot) {
+      return std::ranges::any_of(attempt.slots, [&](int theirs) { return beside(slot, theirs); });
+    });
+    if (one_device && (record.alone() || stages_.at(id).alone()))
       throw Violation(11, stage_text(id) + " was granted beside " + stage_text(other) + ", and one runs alone");
   }
 }
@@ -140,7 +151,9 @@ ShareWatch::Waiting Ledger::waiting(StageId id, const StageRecord& record) const
   // Not every worker holds the dataset d, or knows the prior c.
   const bool anywhere = record.config_json.find("\"dataset\":\"d\"") == std::string::npos &&
                         record.config_json.find("\"prior\":\"c\"") == std::string::npos;
-  return {id, record.state == StageState::kQueued && record.attempt == 0 && anywhere, record.alone()};
+  const bool estimated = places_.estimate(id) > 0;
+  return {id, record.state == StageState::kQueued && record.attempt == 0 && anywhere && !estimated, record.alone(),
+          estimated};
 }
 
 // Invariants 26, 27 and 29.
@@ -152,6 +165,15 @@ void Ledger::check_share(const GrantAttempt& mutation) {
   shares_.check_labels(mutation, *store_);
 }
 
+// Invariants 35 to 37.
+void Ledger::check_places(const GrantAttempt& grant) {
+  std::vector<PlaceWatch::Queued> queued;
+  for (const auto& [id, record] : stages_) {
+    if (record.state == StageState::kQueued) queued.push_back({id, record.kind, record.attempt == 0});
+  }
+  places_.check_grant(grant, queued, exchanges_, *store_, world_.now());
+}
+
 void Ledger::enter(const GrantAttempt& mutation) {
   StageRecord& record = stages_.at(mutation.stage_id);
   if (mutation.attempt != record.attempt + 1) {
@@ -161,12 +183,14 @@ void Ledger::enter(const GrantAttempt& mutation) {
     throw Violation(5, stage_text(mutation.stage_id) + " was granted to a worker that drains");
   check_data(mutation.stage_id, mutation.worker_id);
   searches_.check_grant(mutation, *store_);
-  check_alone(mutation.stage_id, mutation.worker_id);
+  check_alone(mutation);
   check_share(mutation);
+  check_places(mutation);
   exchanges_.enter(mutation, record.kind, workers_.at(mutation.worker_id), *store_);
   move(mutation.stage_id, StageState::kQueued, StageState::kRunning);
   record.attempt = mutation.attempt;
-  record.attempts[mutation.attempt] = {.worker = mutation.worker_id, .resume_step = mutation.resume_step, .points = {}};
+  record.attempts[mutation.attempt] = {
+      .worker = mutation.worker_id, .slots = mutation.slots, .resume_step = mutation.resume_step, .points = {}};
 }
 
 void Ledger::enter(const EndAttempt& mutation) {
@@ -179,6 +203,7 @@ void Ledger::enter(const EndAttempt& mutation) {
   move(mutation.stage_id, StageState::kRunning, mutation.stage_state);
   shares_.enter(mutation);
   exchanges_.enter(mutation);
+  places_.enter(mutation);
   record.failure_class = mutation.failure_class;
   attempt.state = mutation.outcome;
   attempt.failure_class = mutation.failure_class;

@@ -11,6 +11,7 @@
 #include "core/ports/store.h"
 #include "core/scheduling/scheduler.h"
 #include "tests/simulation/exchange_watch.h"
+#include "tests/simulation/place_watch.h"
 #include "tests/simulation/search_watch.h"
 #include "tests/simulation/share_watch.h"
 #include "tests/simulation/world.h"
@@ -28,6 +29,7 @@ std::int64_t point_tag(std::int64_t attempt, std::int64_t seq);
 struct AttemptRecord {
   AttemptState state = AttemptState::kRunning;
   WorkerId worker = 0;
+  std::vector<int> slots = {};
   std::int64_t resume_step = 0;
   FailureClass failure_class = FailureClass::kNone;
   Microseconds ended_at = 0;  // true time
@@ -65,6 +67,7 @@ class Ledger final : public Store {
   SearchWatch& searches() { return searches_; }
   ShareWatch& shares() { return shares_; }
   ExchangeWatch& exchanges() { return exchanges_; }
+  PlaceWatch& places() { return places_; }
 
   // ---- the rest of the port, passed on ----
   IdentityReads& identity() override { return store_->identity(); }
@@ -168,6 +171,7 @@ class Ledger final : public Store {
   void enter(const EndAttempt& mutation);
   void enter(const CommitCheckpoint& mutation);
   void enter(const AppendEvent& mutation) { exchanges_.enter(mutation, shares_, *store_, world_.now()); }
+  void enter(const SetExperimentPlacement& mutation) { places_.enter(mutation); }
   void enter(const PutWorker& mutation) { workers_[mutation.row.id] = mutation.row; }
   void check_data(StageId id, WorkerId worker);
   void check_share(const GrantAttempt& mutation);
@@ -176,7 +180,8 @@ class Ledger final : public Store {
   template <class Other>
   void enter(const Other&) {}
   void move(StageId id, StageState from, StageState to);
-  void check_alone(StageId id, WorkerId worker) const;
+  void check_alone(const GrantAttempt& grant) const;
+  void check_places(const GrantAttempt& grant);
   void check_attempts(StageId id, const StageRecord& record);
   void check_files(StageId id);
   std::vector<Point> expected_curve(const StageRecord& record) const;
@@ -192,6 +197,7 @@ class Ledger final : public Store {
   SearchWatch searches_;
   ShareWatch shares_;
   ExchangeWatch exchanges_;
+  PlaceWatch places_;
   // Of deleted stages: what ran under them ended then.
   std::map<std::pair<StageId, std::int64_t>, AttemptRecord> gone_;
   bool submission_ = false;  // the batch under way holds one, or a rerun: only then may a stage be revived

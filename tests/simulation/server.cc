@@ -66,24 +66,6 @@ Snapshot ServerProcess::load() {
   return snapshot;
 }
 
-// Planted defects of what takes several devices, and of who makes way for whom.
-void ServerProcess::forget_places(Snapshot& snapshot) const {
-  if (mutant_ == Mutant::kForgetsDevices) {
-    for (ExperimentRow& row : snapshot.experiments) {
-      const PlacementPtr rules = stored_placement(row.placement);
-      if (rules) row.placement = placement_text({.require = rules->require, .prefer = rules->prefer});
-    }
-  }
-  if (mutant_ == Mutant::kForgetsSaved) {
-    for (const StageRow& row : snapshot.stages) {
-      if (row.failure_class == FailureClass::kPreempted) snapshot.resume.erase(row.id);
-    }
-  }
-  if (mutant_ == Mutant::kForgetsClasses) {
-    for (AttemptRow& row : snapshot.running) row.service_class = ServiceClass::kScavenge;
-  }
-}
-
 void ServerProcess::charge_victims(Decision& decision) const {
   if (mutant_ != Mutant::kChargesVictims) return;
   for (Mutation& mutation : decision.mutations) {
@@ -92,18 +74,9 @@ void ServerProcess::charge_victims(Decision& decision) const {
   }
 }
 
-std::string ServerProcess::explain(StageId stage) const {
-  if (!scheduler_) return "";
-  std::string text = scheduler_->explain(stage, now_here());
-  const std::size_t at = text.find(" may hold ");
-  if (mutant_ == Mutant::kMisnamesBound && at != std::string::npos) text.insert(at + 10, "1");
-  const std::size_t stopping = text.find("; waits for stage ");
-  if (mutant_ == Mutant::kMisnamesStopping && stopping != std::string::npos) text.insert(stopping + 18, "1");
-  return text;
-}
-
 void ServerProcess::rebuild() {
   ledger_.exchanges().forget_asked();
+  ledger_.places().restarted(ledger_, world_.now());
   scheduler_ = std::make_unique<Scheduler>(load(), now_here(), policy_);
   schedule_wake();
 }
@@ -142,8 +115,10 @@ void ServerProcess::step(const Event& event) {
     asks->take_over = asks->take_over || mutant_ == Mutant::kGivesNamesAway;
     if (mutant_ == Mutant::kIgnoresData) asks->datasets.reset();
     if (mutant_ == Mutant::kBelievesLabels) asks->labels.granted.merge(asks->labels.announced);
+    if (mutant_ == Mutant::kForgetsEnds) asks->time_left.reset();
   }
   Decision decision = scheduler_->step(given, now_here());
+  note_life(event, decision);
   charge_victims(decision);
   for (const Mutation& mutation : decision.mutations) {
     const auto* put = std::get_if<PutWorker>(&mutation);

@@ -54,7 +54,15 @@ enum class Mutant {
   kForgetsSaved,             // a server that starts again lets what was stopped for others begin afresh
   kForgetsClasses,           // a server that starts again takes all that runs for scavenged
   kWaitsForEver,             // what does not stop for others is left to run
-  kMisnamesStopping          // another stage is named than the one that stops for a waiting one
+  kMisnamesStopping,         // another stage is named than the one that stops for a waiting one
+  kInventsEstimates,         // everything is taken to be over at once
+  kForgetsEnds,              // every worker is taken to stay
+  kForgetsKinds,             // a server that starts again knows not on which hardware an experiment began
+  kMisnamesSize,             // another number of devices is named than the one that is asked for
+  kMisnamesKept,             // another stage is named than the one that slots are kept for
+  kMisnamesLabel,            // another label is named than the one that no worker has
+  kMisnamesEnd,              // another time is named than the one that a worker has left
+  kMisnamesFirst             // another account is named than the one whose turn it is not
 };
 
 struct Answer {
@@ -97,7 +105,8 @@ class ServerProcess final : public Process {
   absl::Status rerun(const std::string& experiment);
   absl::Status erase(const std::string& experiment);  // by force
   absl::Status share(const AccountRow& account);
-  absl::Status collect_garbage();  // retention, then every blob that nothing names
+  void estimate(std::uint64_t chance);  // how long some of what waits takes
+  absl::Status collect_garbage();       // retention, then every blob that nothing names
 
   // ---- faults ----
   void set_disk_refuses(bool refuses) { disk_refuses_ = refuses; }
@@ -137,7 +146,9 @@ class ServerProcess final : public Process {
   void forget_lost(const std::vector<Mutation>& mutations);
   void unfence(std::string& session, StageId stage, std::int64_t& attempt);
   Snapshot load();
+  // ---- server_places.cc ----
   void forget_places(Snapshot& snapshot) const;
+  void note_life(const Event& event, const Decision& decision);
   void charge_victims(Decision& decision) const;
   // ---- server_searches.cc ----
   void note_moved(const std::vector<Mutation>& mutations);

@@ -15,6 +15,36 @@ constexpr std::int64_t kDevice = 1000;
 
 }  // namespace
 
+std::vector<SlotPlace> places_of(const WorkerRow& worker) {
+  std::vector<SlotPlace> out;
+  const Json slots = Json::parse(worker.slots_json);
+  for (const Json& slot : slots) {
+    const bool cpu = slot.at("device") == "cpu";
+    out.push_back({cpu, cpu ? 0 : slot.at("index").get<int>()});
+  }
+  return out;
+}
+
+int devices_together(const WorkerRow& worker) {
+  int cpus = 0;
+  std::set<int> others;
+  for (const SlotPlace& place : places_of(worker)) {
+    if (place.cpu) ++cpus;
+    if (!place.cpu) others.insert(place.device);
+  }
+  return std::max({1, cpus, static_cast<int>(others.size())});
+}
+
+std::int64_t heaviest_of(const Snapshot& stored) {
+  std::int64_t most = 0;
+  for (const WorkerRow& worker : stored.workers) {
+    std::int64_t sum = 0;
+    for (const SlotPlace& place : places_of(worker)) sum += place.weight();
+    most = std::max(most, sum);
+  }
+  return most;
+}
+
 AccountRow account_of(const std::vector<AccountRow>& accounts, const std::string& name) {
   const auto found = std::ranges::find(accounts, name, &AccountRow::name);
   return found == accounts.end() ? AccountRow{.name = name} : *found;
@@ -60,10 +90,14 @@ std::int64_t ShareWatch::seen(const std::string& what) const {
 void ShareWatch::check_grant(const GrantAttempt& grant, const Waiting& granted, const std::vector<Waiting>& waiting,
                              const WorkerRow& worker, Store& store) {
   const std::vector<AccountRow> accounts = store.identity().accounts().value();
-  if (!accounts.empty() && !granted.alone) check_turn(grant, waiting, accounts, store);
-  // Every worker here has one device, the CPU, whose slots count as a device each.
-  const std::size_t slots = granted.alone ? Json::parse(worker.slots_json).size() : grant.slots.size();
-  const std::int64_t weight = kDevice * static_cast<std::int64_t>(slots);
+  if (!accounts.empty() && !granted.alone && !granted.estimated) check_turn(grant, waiting, accounts, store);
+  const std::vector<SlotPlace> places = places_of(worker);
+  std::int64_t weight = 0;
+  for (int slot = 0; slot < static_cast<int>(places.size()); ++slot) {
+    const SlotPlace& place = places[static_cast<std::size_t>(slot)];
+    const bool beside = place == places[static_cast<std::size_t>(grant.slots.front())];
+    if (granted.alone ? beside : std::ranges::count(grant.slots, slot) > 0) weight += place.weight();
+  }
   Held& held = held_[grant.stage_id];
   held = {grant.accounts, 0, grant.service_class};
   if (!grant.accounts.empty()) held.part = weight / static_cast<std::int64_t>(grant.accounts.size());
@@ -77,6 +111,8 @@ void ShareWatch::check_bounds(const GrantAttempt& grant, const std::vector<Accou
       return bound != kUnbounded && holds > bound * kDevice;
     };
     if (row.devices != kUnbounded) ++seen_["grants within a bound"];
+    if (row.device_hours == 0)
+      throw Violation(26, "account " + name + " was granted a device and may use none for an hour");
     if (over(holding(name), row.devices))
       throw Violation(26, "account " + name + " was granted more than " + std::to_string(row.devices) + " devices");
     if (grant.service_class == ServiceClass::kUrgent && over(urgent(name), row.urgent_devices))
@@ -103,7 +139,8 @@ void ShareWatch::check_turn(const GrantAttempt& grant, const std::vector<Waiting
     if (other.stage == grant.stage_id || !other.fresh || other.alone) continue;
     for (const auto& [service_class, name] : wanted_by(other.stage, stored, false)) {
       const AccountRow row = account_of(accounts, name);
-      if (row.devices != kUnbounded || row.urgent_devices != kUnbounded) continue;  // it may be at one of them
+      if (row.devices != kUnbounded || row.urgent_devices != kUnbounded || row.device_hours != kUnbounded)
+        continue;  // it may be at one of them
       const bool before =
           std::ranges::all_of(wanting, [&, &service_class = service_class, &name = name](const auto& want) {
             return service_class < want.first ||
@@ -142,8 +179,16 @@ void ShareWatch::check_labels(const GrantAttempt& grant, Store& store) {
 }
 
 void ShareWatch::check_reason(const std::string& reason, Store& store) const {
-  const std::string before = "waits for its account: account ", between = " may hold ";
+  const std::string before = "waits for its account: account ", between = " may hold ", hours = " may use ";
   if (!reason.starts_with(before)) return;
+  if (const std::size_t use = reason.find(hours); use != std::string::npos && use < reason.find(between)) {
+    const AccountRow row =
+        account_of(store.identity().accounts().value(), reason.substr(before.size(), use - before.size()));
+    if (row.device_hours == kUnbounded ||
+        !reason.substr(use + hours.size()).starts_with(std::to_string(row.device_hours) + " "))
+      throw Violation(28, "it is said that " + reason);
+    return;
+  }
   const std::size_t end = reason.find(between);
   if (end == std::string::npos) return;
   const std::string name = reason.substr(before.size(), end - before.size());
@@ -151,8 +196,8 @@ void ShareWatch::check_reason(const std::string& reason, Store& store) const {
   const std::string said = reason.substr(end + between.size());
   const std::int64_t bound = said.find("(urgent_devices)") < said.find("(devices)") ? row.urgent_devices : row.devices;
   const bool names_it = said.starts_with(std::to_string(bound) + " ");
-  // Nothing takes more than four slots.
-  if (bound == kUnbounded || !names_it || holding(name) + 4 * kDevice <= bound * kDevice)
+  const std::int64_t most = heaviest_of(store.load().value());
+  if (bound == kUnbounded || !names_it || holding(name) + most <= bound * kDevice)
     throw Violation(28,
                     "it is said that " + reason + ", and it holds " + std::to_string(holding(name)) + " thousandths");
 }

@@ -11,6 +11,17 @@
 
 namespace locus::simulation {
 
+// Where a slot of a worker is, as it has announced it.
+struct SlotPlace {
+  bool cpu = true;
+  int device = 0;                                              // slots with the same are on one; the CPU's all are
+  std::int64_t weight() const { return cpu ? 1000 : 10'000; }  // in thousandths of devices
+  bool operator==(const SlotPlace&) const = default;
+};
+std::vector<SlotPlace> places_of(const WorkerRow& worker);  // by slot
+int devices_together(const WorkerRow& worker);              // that a training could take
+std::int64_t heaviest_of(const Snapshot& stored);           // what any attempt could take, at most
+
 AccountRow account_of(const std::vector<AccountRow>& accounts, const std::string& name);  // defaults where it has none
 // Of the active experiments that want the stage, those that ask for labels or several devices where `placed`: whose, and
 // how urgent.
@@ -30,6 +41,7 @@ class ShareWatch {
     StageId stage = 0;
     bool fresh = false;  // queued, never tried, and every worker can run it: nothing keeps it back
     bool alone = false;
+    bool estimated = false;  // the server was told how long it takes, so it may start where others may not
   };
 
   // 26: no account is granted more than its bounds allow. 27: of the stages that could have been granted instead none is

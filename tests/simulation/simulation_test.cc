@@ -52,7 +52,15 @@ const std::map<std::string, Mutant, std::less<>> kMutants = {
     {"forgets-saved", Mutant::kForgetsSaved},
     {"forgets-classes", Mutant::kForgetsClasses},
     {"waits-for-ever", Mutant::kWaitsForEver},
-    {"misnames-stopping", Mutant::kMisnamesStopping}};
+    {"misnames-stopping", Mutant::kMisnamesStopping},
+    {"invents-estimates", Mutant::kInventsEstimates},
+    {"forgets-ends", Mutant::kForgetsEnds},
+    {"forgets-kinds", Mutant::kForgetsKinds},
+    {"misnames-size", Mutant::kMisnamesSize},
+    {"misnames-kept", Mutant::kMisnamesKept},
+    {"misnames-label", Mutant::kMisnamesLabel},
+    {"misnames-end", Mutant::kMisnamesEnd},
+    {"misnames-first", Mutant::kMisnamesFirst}};
 
 std::string replay_line(std::uint64_t seed, std::string_view mutant = "none") {
   std::string line = binary + " --seed=" + std::to_string(seed) + " --trace";
@@ -99,6 +107,10 @@ TEST_P(Histories, HoldEveryInvariantAfterEveryStep) {
                            "attempts stopped for others",
                            "attempts ended for others",
                            "attempts after one that was stopped for others",
+                           "grants to a worker that ends",
+                           "grants on workers alike",
+                           "reasons that name a label",
+                           "reasons that name who comes first",
                            "refused WORKER_NOT_FOUND",
                            "refused WORKER_NAME_TAKEN",
                            "refused STALE_ATTEMPT",
@@ -150,7 +162,15 @@ TEST_P(PlantedDefect, IsFoundWithin2000Histories) {
                                                       {"forgets-saved", {31}},
                                                       {"forgets-classes", {32}},
                                                       {"waits-for-ever", {33}},
-                                                      {"misnames-stopping", {34}}};
+                                                      {"misnames-stopping", {34}},
+                                                      {"invents-estimates", {35}},
+                                                      {"forgets-ends", {36}},
+                                                      {"forgets-kinds", {37}},
+                                                      {"misnames-size", {28}},
+                                                      {"misnames-kept", {28}},
+                                                      {"misnames-label", {28}},
+                                                      {"misnames-end", {28}},
+                                                      {"misnames-first", {28}}};
   EXPECT_TRUE(meant.at(GetParam()).contains(found.outcome.invariant)) << "found, but by accident";
 }
 
@@ -163,7 +183,9 @@ INSTANTIATE_TEST_SUITE_P(Each, PlantedDefect,
                                            "forgets-searches", "ends-early", "overlooks-failures", "goes-on-astray",
                                            "uses-another", "forgets-bounds", "forgets-owners", "believes-labels",
                                            "misnames-bound", "offers-twice", "forgets-devices", "charges-victims",
-                                           "forgets-saved", "forgets-classes", "waits-for-ever", "misnames-stopping"),
+                                           "forgets-saved", "forgets-classes", "waits-for-ever", "misnames-stopping",
+                                           "invents-estimates", "forgets-ends", "forgets-kinds", "misnames-size",
+                                           "misnames-kept", "misnames-label", "misnames-end", "misnames-first"),
                          [](const auto& test) {
                            std::string name = test.param;
                            for (char& c : name) c = c == '-' ? '_' : c;

@@ -43,6 +43,7 @@ void WorkerProcess::on_boot() {
   session_ = traits_.name + "-" + std::to_string(world_.random.draw());
   book_ = LeaseBook(policy_);
   found_bad_ = false;
+  dies_at_ = steady() + traits_.lifetime;
   send_leftovers();
   keep_pumping();
 }
@@ -71,6 +72,7 @@ void WorkerProcess::pump() {
       found->second.phase = Phase::kStopping;  // one that has ended, or is being stopped, needs no telling
     }
   }
+  if (dying()) die();
   if (book_.must_register()) {
     register_here();
   } else if (steady() >= book_.heartbeat_due()) {
@@ -88,6 +90,14 @@ void WorkerProcess::pump() {
     send_points(key);
     deliver_next(key);
   }
+}
+
+// What it runs is saved and stopped; when that is delivered, it ends.
+void WorkerProcess::die() {
+  for (auto& [key, trainer] : trainers_) {
+    if (trainer.phase == Phase::kTraining) trainer.phase = Phase::kStopping;
+  }
+  if (trainers_.empty() && !asking_) after(0, [this] { crash(); });
 }
 
 // A call with a deadline. `done` runs once: with the answer, or DEADLINE_EXCEEDED.
@@ -122,8 +132,14 @@ void WorkerProcess::register_here() {
   event.session = session_;
   Json announced = Json::array();
   for (int slot = 0; slot < traits_.slots; ++slot) {
-    event.slots.push_back({"cpu", slot, 1});
-    announced.push_back({{"device", "cpu"}, {"index", slot}, {"threads", 1}});
+    const bool cpu = traits_.per_device == 0;
+    event.slots.push_back({cpu ? "cpu" : "cuda", cpu ? slot : slot / traits_.per_device, 1});
+    const SlotOffer& offer = event.slots.back();
+    announced.push_back({{"device", offer.device}, {"index", offer.index}, {"threads", 1}});
+  }
+  if (traits_.lifetime > 0) {
+    event.time_left = std::max<Microseconds>(0, dies_at_ - steady());
+    event.lifetime = traits_.lifetime;
   }
   event.slots_json = announced.dump();
   event.labels = traits_.labels;
@@ -184,7 +200,7 @@ std::vector<int> WorkerProcess::free_slots() const {
 
 void WorkerProcess::ask_for_work() {
   const std::vector<int> slots = free_slots();
-  if (asking_ || book_.must_register() || slots.empty()) return;
+  if (asking_ || book_.must_register() || slots.empty() || dying()) return;
   asking_ = true;
   if (request_id_.empty()) request_id_ = session_ + "/" + std::to_string(++request_);
   const Microseconds sent = steady();
@@ -216,7 +232,7 @@ void WorkerProcess::take(const Grant& grant, Microseconds sent) {
       if (std::ranges::count(trainer.grant.slots, slot) > 0)
         throw Violation(30, name() + " has slot " + std::to_string(slot) + " for two attempts");
     }
-    if (trainer.phase == Phase::kFinished) continue;
+    if (trainer.phase == Phase::kFinished || !shares_device(grant.slots, trainer.grant.slots)) continue;
     const AttemptRecord* attempt = ledger_.attempt(other.first, other.second);
     const bool counts = attempt != nullptr && attempt->state == AttemptState::kRunning;
     if (grant.kind == "measure" || (trainer.grant.kind == "measure" && counts))
@@ -233,6 +249,14 @@ void WorkerProcess::take(const Grant& grant, Microseconds sent) {
   train(key, trainers_.at(key).life);
   limit(key, trainers_.at(key).life, grant.limit_seconds);
   pump();
+}
+
+bool WorkerProcess::shares_device(const std::vector<int>& some, const std::vector<int>& others) const {
+  if (traits_.per_device == 0) return true;
+  return std::ranges::any_of(some, [&](int slot) {
+    return std::ranges::any_of(others,
+                               [&](int other) { return slot / traits_.per_device == other / traits_.per_device; });
+  });
 }
 
 void WorkerProcess::limit(Key key, std::int64_t life, std::int64_t seconds) {

@@ -24,7 +24,9 @@ struct WorkerTraits {
   bool holds_data = true;  // the dataset "d", at the start
   bool bad_data = false;   // which turns out to be damaged when it is read
   WorkerLabels labels = {};
-  bool deaf = false;  // its trainers do not stop when they are asked to
+  bool deaf = false;          // its trainers do not stop when they are asked to
+  int per_device = 0;         // slots of each of its GPUs; 0: they are the CPU's
+  Microseconds lifetime = 0;  // of a daemon, which then stops what it runs and ends; 0: it stays
 };
 
 // What happens to a stage of a cell whoever runs it: "diverges" stops with NaN, "poison" takes the daemon
@@ -52,9 +54,11 @@ class WorkerProcess final : public Process {
   std::size_t outbox_points() const;
   const WorkerTraits& traits() const { return traits_; }
   // What its owner makes of it before it boots.
-  void set_up(int slots, bool deaf) {
+  void set_up(int slots, bool deaf, int per_device, Microseconds lifetime) {
     traits_.slots = slots;
     traits_.deaf = deaf;
+    traits_.per_device = per_device;
+    traits_.lifetime = lifetime;
   }
 
  private:
@@ -82,12 +86,15 @@ class WorkerProcess final : public Process {
   void on_crash() override;
   void pump();
   void keep_pumping();
+  bool dying() const { return traits_.lifetime > 0 && steady() >= dies_at_; }
+  void die();
   void call(std::function<void(Respond)> request, Microseconds deadline, Respond done);
   void register_here();
   void beat();
   void ask_for_work();
   void take(const Grant& grant, Microseconds sent);
   void train(Key key, std::int64_t life);
+  bool shares_device(const std::vector<int>& some, const std::vector<int>& others) const;
   void limit(Key key, std::int64_t life, std::int64_t seconds);  // 0: none
   bool park(Key key, Trainer& trainer);                          // where it is to: whether it has
   double strayed(Key key, const Trainer& trainer) const;
@@ -113,7 +120,8 @@ class WorkerProcess final : public Process {
   Mutant mutant_;
 
   std::string session_;
-  bool found_bad_ = false;  // its data, since it booted
+  bool found_bad_ = false;    // its data, since it booted
+  Microseconds dies_at_ = 0;  // steady; of one that does not stay
   LeaseBook book_;
   std::map<Key, Trainer> trainers_;
   std::map<Key, Outbox> outboxes_;  // on disk
