@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "client/client.h"
+#include "client/https.h"
 #include "core/base/error.h"
 #include "tests/server/support/server_fixture.h"
 #include "tests/server/support/test_authority.h"
@@ -158,21 +159,42 @@ TEST_F(Exposed, RefusesClientsBeforeTheySpeak) {
   EXPECT_TRUE(asks(authority_.client({kWorker})).ok());
 }
 
-TEST_F(Exposed, AClientBelievesNoServerOfAnotherAuthorityOrName) {
+TEST_F(Exposed, AClientBelievesNoServerOfAnotherAuthority) {
   start();
   const TestAuthority other("Another authority");
   const absl::Status foreign = client(authority_.client({kWorker}), other.pem())->get_server().status();
   EXPECT_TRUE(has_reason(foreign, ErrorReason::kServerUnavailable)) << foreign;
-  server_.reset();
-  write_server(authority_.server({"127.0.0.1", "localhost"}), authority_.pem());
-  server_ = begin(options()).value();
-  const std::string address = server_->addresses().grpc;
-  const std::string port = address.substr(address.rfind(':') + 1);
+  EXPECT_TRUE(says(foreign, "is not of the authority in")) << foreign;
+}
+
+TEST_F(Exposed, AClientBelievesNoServerOfAnotherName) {
   const ClientTls tls = write_identity(folder_.path() / "named", authority_.client({kWorker}), authority_.pem());
-  EXPECT_TRUE((*Client::connect("localhost:" + port, {.tls = tls}))->get_server().ok());
-  const absl::Status wrong =
-      (*Client::connect("127.0.0.2:" + port, {.patience = {}, .tls = tls}))->get_server().status();
-  EXPECT_FALSE(wrong.ok()) << "the certificate does not name 127.0.0.2, and nobody listens there either";
+  const std::string fingerprint = Certificate::read(authority_.pem(), "the authority").value().front().fingerprint();
+  const auto begin_with = [&](const std::vector<std::string>& names) {
+    server_.reset();
+    write_server(authority_.server(names), authority_.pem());
+    server_ = begin(options()).value();
+  };
+  const auto port_of = [](const std::string& address) { return address.substr(address.rfind(':') + 1); };
+  const auto over_grpc = [&](const std::string& host) {
+    const std::string address = host + ":" + port_of(server_->addresses().grpc);
+    return (*Client::connect(address, {.patience = {}, .tls = tls}))->get_server().status();
+  };
+  const auto over_https = [&](const std::string& host) {
+    return post_over_https({host, port_of(server_->addresses().http)}, fingerprint, "/login", "{}", 10s).status();
+  };
+  begin_with({"127.0.0.1"});
+  EXPECT_TRUE(over_grpc("127.0.0.1").ok()) << "it listens";
+  EXPECT_TRUE(over_https("127.0.0.1").ok());
+  const absl::Status wrong = over_grpc("localhost");
+  EXPECT_TRUE(has_reason(wrong, ErrorReason::kServerUnavailable)) << wrong;
+  EXPECT_TRUE(says(wrong, "the server's certificate is not for localhost:")) << wrong;
+  const absl::Status untold = over_https("localhost");
+  EXPECT_TRUE(has_reason(untold, ErrorReason::kCertificateInvalid)) << untold;
+  EXPECT_TRUE(says(untold, "its certificate is for another name")) << untold;
+  begin_with({"127.0.0.1", "localhost"});
+  EXPECT_TRUE(over_grpc("localhost").ok()) << "with that name it is believed";
+  EXPECT_TRUE(over_https("localhost").ok());
 }
 
 TEST_F(Exposed, NewConnectionsSeeANewCertificateAndOpenOnesGoOn) {
