@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "core/base/clock.h"
 #include "core/identity/role.h"
 
 namespace locus {
@@ -23,6 +24,7 @@ struct Principal {
   Via via = Via::kLoopback;
   std::string credential = {};  // serial of the certificate, id of the token; empty on loopback
   std::string address = {};     // it calls from, without port
+  Microseconds expires_us = 0;  // when what it showed runs out, by the wall clock; 0: not, or nothing was shown
 
   bool operator==(const Principal&) const = default;
 };

@@ -96,6 +96,8 @@ class Server {
   void estimate_waiting();
   // Looks at keys and certificates now, as it does every minute by itself; nothing without TLS.
   void look_at_certificates();
+  // Ends calls under way whose callers' tokens or certificates have run out, as it does each heartbeat by itself.
+  void look_at_calls();
 
  private:
   class Running;

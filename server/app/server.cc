@@ -61,7 +61,7 @@ absl::StatusOr<ShownCertificate> shown_certificate(std::string_view pem) {
         "a certificate says in exactly one URI who its holder is; this one has " + std::to_string(uris.size()));
   }
   LOCUS_ASSIGN_OR_RETURN(const SpiffeName name, parse_spiffe(uris.front()));
-  return ShownCertificate{chain.front().serial(), name};
+  return ShownCertificate{chain.front().serial(), name, chain.front().not_after() * 1'000'000};
 }
 
 }  // namespace
@@ -87,6 +87,7 @@ class Server::Running {
         disk_timer_(io_),
         garbage_timer_(io_),
         certificates_timer_(io_),
+        calls_timer_(io_),
         estimates_timer_(io_) {}
   ~Running() { stop(); }
 
@@ -139,6 +140,7 @@ class Server::Running {
       disk_timer_.cancel();
       garbage_timer_.cancel();
       certificates_timer_.cancel();
+      calls_timer_.cancel();
       estimates_timer_.cancel();
     });
     if (http_) http_->stop();
@@ -185,6 +187,8 @@ class Server::Running {
     if (keeper_) keeper_->look();
   }
 
+  void look_at_calls() { calls_.end_expired(parts_.clock->wall()); }
+
   bool answers() const { return grpc_->answers(); }
 
  private:
@@ -212,6 +216,7 @@ class Server::Running {
     every(kDiskEvery, disk_timer_, [this] { look_at_disk(); });
     every(kGarbageEvery, garbage_timer_, [this] { pool_.post([this] { sweep(); }); });
     every(kEstimatesEvery, estimates_timer_, [this] { pool_.post([this] { estimate_waiting(); }); });
+    every(std::chrono::duration_cast<std::chrono::seconds>(kHeartbeat), calls_timer_, [this] { look_at_calls(); });
     if (keeper_) every(kCertificatesEvery, certificates_timer_, [this] { pool_.post([this] { keeper_->look(); }); });
   }
 
@@ -288,7 +293,7 @@ class Server::Running {
     api_ = std::make_unique<Api>(
         Api::Parts{*parts_.store, *parts_.artifacts, *catalogs_, parts_.pictures, *coordinator_, *maintenance_,
                    *purger_, disk_, *parts_.clock, parts_.claims, *desk_, *searches_, *gate_of_calls_,
-                   EnrollmentParts{keeper_.get(), [this](const std::string& serial) { calls_.end(serial); }}},
+                   EnrollmentParts{keeper_.get(), [this](const std::string& credential) { calls_.end(credential); }}},
         LOCUS_VERSION);
     LOCUS_RETURN_IF_ERROR(provide_administrator());
     routes_ = std::make_unique<Routes>(api_.get());
@@ -316,11 +321,11 @@ class Server::Running {
     std::vector<grpc::Service*> services;
     for (const auto& service : services_) services.push_back(service.get());
     GrpcListenOptions listen{.host = address.host, .port = address.port, .limits = limits_of(options.connections_each)};
-    if (gate_of_calls_->asks()) listen.processor = make_call_processor(*gate_of_calls_, shown_certificate);
-    if (keeper_ && keeper_->asks_clients()) {
-      listen.tls = keeper_->folder();
+    if (gate_of_calls_->asks()) {
+      listen.processor = make_call_processor(*gate_of_calls_, shown_certificate);
       listen.calls = &calls_;
     }
+    if (keeper_ && keeper_->asks_clients()) listen.tls = keeper_->folder();
     LOCUS_ASSIGN_OR_RETURN(grpc_, GrpcListener::start(services, std::move(listen)));
     grpc_->set_serving(false);
     addresses_.grpc = Address{address.host, grpc_->port()}.text();
@@ -332,7 +337,7 @@ class Server::Running {
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
   WorkPool pool_;
   EventFeed feed_;
-  boost::asio::steady_timer disk_timer_, garbage_timer_, certificates_timer_, estimates_timer_;
+  boost::asio::steady_timer disk_timer_, garbage_timer_, certificates_timer_, calls_timer_, estimates_timer_;
   std::filesystem::path data_;
   std::mutex looking_;  // one change of the disk's state at a time
   ArtifactGate gate_;
@@ -376,6 +381,7 @@ ServerAddresses Server::addresses() const { return running_->addresses(); }
 void Server::stop() { running_->stop(); }
 bool Server::answers() const { return running_->answers(); }
 void Server::look_at_certificates() { running_->look_at_certificates(); }
+void Server::look_at_calls() { running_->look_at_calls(); }
 void Server::look_at_disk() { running_->look_at_disk(); }
 void Server::estimate_waiting() { running_->estimate_waiting(); }
 

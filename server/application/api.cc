@@ -47,6 +47,7 @@ Api::Api(Parts parts, std::string version)
       workers_(store_, coordinator_, clock_),
       demand_(store_, catalogs_, coordinator_, clock_),
       gate_(parts.gate),
+      end_calls_(parts.enrollment.end_calls),
       enrollment_(store_, clock_, parts.enrollment),
       runner_(parts.searches),
       searches_(store_, parts.searches, outlines_, catalogs_) {

@@ -3,6 +3,7 @@
 // small letters (locus/v1/calls.h). Those that change something are told who calls (server/authority/rpcs.def).
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -177,6 +178,7 @@ class Api {
   DemandDesk demand_;
   MemoryDesk memory_;
   Gate& gate_;
+  const std::function<void(const std::string& credential)> end_calls_;  // may be empty
   EnrollmentDesk enrollment_;
   SearchRunner& runner_;
   SearchViews searches_;

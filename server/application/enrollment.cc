@@ -205,7 +205,7 @@ absl::StatusOr<v1::IssuedCertificate> EnrollmentDesk::revoke(const v1::RevokeCer
                                                              const Caller& caller) {
   const std::vector<Mutation> all = {RevokeCertificate{request.serial()}, caller.deed()};
   LOCUS_RETURN_IF_ERROR(store_.apply(all, clock_.wall()));
-  if (parts_.end_calls) parts_.end_calls(request.serial());
+  if (parts_.end_calls) parts_.end_calls("certificates/" + request.serial());
   LOCUS_ASSIGN_OR_RETURN(const CertificateRow row, store_.identity().certificate(request.serial()));
   return to_wire(row);
 }

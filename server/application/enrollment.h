@@ -16,8 +16,9 @@ namespace locus::server {
 
 // What it needs of the rest of the server.
 struct EnrollmentParts {
-  TlsKeeper* tls = nullptr;                                       // null: the server speaks no TLS
-  std::function<void(const std::string& serial)> end_calls = {};  // of a certificate that was revoked
+  TlsKeeper* tls = nullptr;  // null: the server speaks no TLS
+  // Ends calls under way by a credential that was revoked: "certificates/SERIAL", "tokens/ID".
+  std::function<void(const std::string& credential)> end_calls = {};
 };
 
 // Thread-safe; blocks. `store` and `clock` must outlive it.

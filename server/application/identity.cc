@@ -70,6 +70,7 @@ absl::StatusOr<v1::ListTokensResponse> Api::list_tokens(const v1::ListTokensRequ
 absl::StatusOr<v1::Token> Api::revoke_token(const v1::RevokeTokenRequest& request, const Caller& caller) {
   const std::vector<Mutation> changes = {RevokeToken{request.id()}, caller.deed()};
   LOCUS_RETURN_IF_ERROR(store_.apply(changes, clock_.wall()));
+  if (end_calls_) end_calls_("tokens/" + request.id());
   LOCUS_ASSIGN_OR_RETURN(const TokenRow row, store_.identity().token(request.id()));
   LOCUS_ASSIGN_OR_RETURN(const PrincipalRow principal, store_.identity().principal(row.principal));
   v1::Token out;

@@ -38,7 +38,7 @@ absl::Status Credentials::append(const Mutation& mutation) { return store_.apply
 
 absl::StatusOr<Principal> Credentials::principal_of(const TokenRow& token, Via via, const std::string& address) {
   LOCUS_ASSIGN_OR_RETURN(const PrincipalRow row, store_.identity().principal(token.principal));
-  return Principal{row.name, row.account, token.role, via, token.id, address};
+  return Principal{row.name, row.account, token.role, via, token.id, address, token.expires_us};
 }
 
 absl::Status Credentials::failed(const std::string& id, const std::string& address) {
@@ -119,7 +119,8 @@ absl::StatusOr<Principal> Credentials::by_certificate(const SpiffeName& name, co
   const auto row = store_.identity().certificate(serial);
   if (foreign_ && absl::IsNotFound(row.status())) {
     const auto known = store_.identity().principal(name.name);
-    return Principal{name.name, known.ok() ? known->account : name.name, name.role, Via::kCertificate, serial, address};
+    const std::string account = known.ok() ? known->account : name.name;
+    return Principal{name.name, account, name.role, Via::kCertificate, serial, address, 0};
   }
   if (absl::IsNotFound(row.status()))
     return not_known("the certificate " + serial + " was not issued by this server: enroll again");
@@ -129,7 +130,7 @@ absl::StatusOr<Principal> Credentials::by_certificate(const SpiffeName& name, co
   if (row->principal != name.name || row->role != name.role)
     return not_known("the certificate " + serial + " was issued to another: enroll again");
   LOCUS_ASSIGN_OR_RETURN(const PrincipalRow principal, store_.identity().principal(name.name));
-  return Principal{principal.name, principal.account, row->role, Via::kCertificate, serial, address};
+  return Principal{principal.name, principal.account, row->role, Via::kCertificate, serial, address, row->expires_us};
 }
 
 absl::StatusOr<std::string> Credentials::log_in(const std::string& token, const std::string& address) {

@@ -23,7 +23,7 @@ struct GrpcListenOptions {
   std::filesystem::path tls = {};  // folder of published files (server/tls/published.h); empty: plain, for loopback
   // Asked at the start of each call; absent: everyone who comes this far may call everything.
   std::shared_ptr<grpc::AuthMetadataProcessor> processor = {};
-  OpenCalls* calls = nullptr;  // with TLS; must outlive the listener
+  OpenCalls* calls = nullptr;  // with a processor; must outlive the listener
   ConnectionLimits limits = {};
 };
 

@@ -3,6 +3,11 @@
 
 #include <grpcpp/server_context.h>
 
+#include <algorithm>
+#include <charconv>
+
+#include "server/grpc/principal_of.h"
+
 namespace locus::server {
 
 // One call. gRPC runs it at each step of the call and destroys it with the call.
@@ -22,25 +27,31 @@ class OpenCalls::Watch final : public grpc::experimental::Interceptor {
  private:
   void enter() {
     const auto auth = context_->auth_context();
-    const auto serials = auth->FindPropertyValues(kSerialProperty);
-    if (serials.empty()) return;
-    serial_ = std::string(serials.front().data(), serials.front().size());
+    if (!auth) return;
+    Shown shown;
+    for (const grpc::string_ref& one : auth->FindPropertyValues(property::kShown))
+      shown.credentials.emplace_back(one.data(), one.size());
+    if (shown.credentials.empty()) return;
+    for (const grpc::string_ref& time : auth->FindPropertyValues(property::kExpires))
+      std::from_chars(time.data(), time.data() + time.size(), shown.expires_us);
     const std::lock_guard lock(calls_.mutex_);
-    calls_.open_[serial_].insert(context_);
+    const bool ended = std::any_of(shown.credentials.begin(), shown.credentials.end(),
+                                   [&](const std::string& one) { return calls_.ended_.find(one) != nullptr; });
+    calls_.open_[context_] = std::move(shown);
+    entered_ = true;
+    if (ended) context_->TryCancel();
   }
 
   void leave() {
-    if (serial_.empty()) return;
+    if (!entered_) return;
     const std::lock_guard lock(calls_.mutex_);
-    const auto found = calls_.open_.find(serial_);
-    if (found == calls_.open_.end()) return;
-    found->second.erase(context_);
-    if (found->second.empty()) calls_.open_.erase(found);
+    calls_.open_.erase(context_);
+    entered_ = false;
   }
 
   OpenCalls& calls_;
   Context* const context_;
-  std::string serial_;  // empty: not registered
+  bool entered_ = false;
 };
 
 class OpenCalls::Factory final : public grpc::experimental::ServerInterceptorFactoryInterface {
@@ -54,16 +65,29 @@ class OpenCalls::Factory final : public grpc::experimental::ServerInterceptorFac
   OpenCalls& calls_;
 };
 
-void OpenCalls::end(const std::string& serial) {
-  // Held while they are cancelled, so that none of them is let go of meanwhile; a call may end within its cancellation.
-  const std::lock_guard lock(mutex_);
-  const auto found = open_.find(serial);
-  if (found == open_.end()) return;
-  const std::set<Context*> running = found->second;
-  for (Context* context : running) {
-    const auto still = open_.find(serial);
-    if (still != open_.end() && still->second.contains(context)) context->TryCancel();
+// The lock is held while they are cancelled, so that none of them is let go of meanwhile; a call may end within its
+// cancellation.
+void OpenCalls::cancel_where(const std::function<bool(const Shown&)>& ends) {
+  std::vector<Context*> all;
+  for (const auto& [context, shown] : open_) {
+    if (ends(shown)) all.push_back(context);
   }
+  for (Context* context : all) {
+    if (open_.contains(context)) context->TryCancel();
+  }
+}
+
+void OpenCalls::end(const std::string& credential) {
+  const std::lock_guard lock(mutex_);
+  ended_.at(credential) = true;
+  cancel_where([&](const Shown& shown) {
+    return std::find(shown.credentials.begin(), shown.credentials.end(), credential) != shown.credentials.end();
+  });
+}
+
+void OpenCalls::end_expired(Microseconds now) {
+  const std::lock_guard lock(mutex_);
+  cancel_where([&](const Shown& shown) { return shown.expires_us != 0 && shown.expires_us <= now; });
 }
 
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> OpenCalls::watcher() {

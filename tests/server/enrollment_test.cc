@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <future>
 
 #include "client/client.h"
 #include "client/https.h"
@@ -12,6 +11,7 @@
 #include "core/certificates/invitation.h"
 #include "core/certificates/issue.h"
 #include "tests/server/support/enrolled.h"
+#include "tests/server/support/held_stream.h"
 #include "tests/server/support/test_authority.h"
 
 namespace locus::test {
@@ -121,23 +121,17 @@ TEST_F(Enrolling, RenewalKeepsTheKeyAndTheName) {
 
 TEST_F(Enrolling, RevocationRefusesLaterCallsAndEndsThoseUnderWay) {
   ASSERT_TRUE(enroll_as(invite("viewer", "ada"), "ada").ok());
+  v1::CreateExperimentRequest submission;
+  submission.set_spec_json(small_specification().dump());
+  ASSERT_TRUE(admin_->create_experiment(submission).ok());
   const auto client = connect("ada");
-  std::promise<void> begun;
-  bool told = false;
-  auto watching = std::async(std::launch::async, [&] {
-    v1::WatchEventsRequest request;
-    return client->watch_events(request, [&](const v1::WatchEventsResponse&) {
-      if (!std::exchange(told, true)) begun.set_value();
-      return true;
-    });
-  });
-  begun.get_future().wait();
+  HeldWatch watch(client->channel());
   v1::RevokeCertificateRequest request;
   request.set_serial(certificate_of("ada").serial());
   const auto revoked = admin_->revoke_certificate(request);
   ASSERT_TRUE(revoked.ok()) << revoked.status();
   EXPECT_TRUE(revoked->has_revoked());
-  EXPECT_FALSE(watching.get().ok()) << "the stream ends";
+  EXPECT_EQ(watch.end().error_code(), grpc::StatusCode::CANCELLED);
   const absl::Status later = connect("ada")->get_server().status();
   EXPECT_TRUE(absl::IsUnauthenticated(later)) << later;
   EXPECT_TRUE(admin_->get_server().ok());

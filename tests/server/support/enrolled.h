@@ -11,6 +11,7 @@
 #include "client/enrollment.h"
 #include "core/certificates/certificate.h"
 #include "tests/server/support/server_fixture.h"
+#include "tests/server/support/shifted_clock.h"
 
 namespace locus::test {
 
@@ -24,6 +25,7 @@ class EnrolledTest : public ::testing::Test {
     options.tls.names = {"localhost", "127.0.0.1"};
     auto parts = make_parts(options);
     ASSERT_TRUE(parts.ok()) << parts.status();
+    parts->clock = &clock_;
     auto server = Server::start(options, *std::move(parts));
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
@@ -59,6 +61,7 @@ class EnrolledTest : public ::testing::Test {
   }
 
   TemporaryFolder folder_;
+  ShiftedClock clock_;  // the server's
   std::unique_ptr<Server> server_;
   std::unique_ptr<Client> admin_;
 };

@@ -34,6 +34,8 @@ class FakeWorker {
                                   const std::string& labels = "");
   std::string upload(const std::string& bytes, grpc::Status* status = nullptr);  // the digest
   grpc::Status commit_checkpoint(const Assigned& work, std::int64_t step, const std::string& sha256, bool best = false);
+  v1::ReportPointsRequest batch(const Assigned& work, const std::string& metric, const std::string& split,
+                                const std::vector<double>& values, std::int64_t first_seq) const;
   // One batch of losses on a stream of its own: how the stream ends.
   grpc::Status try_report(const Assigned& work, const std::vector<double>& values, std::int64_t first_seq);
   grpc::Status report_log(const Assigned& work, std::int64_t offset, const std::string& text,
@@ -53,8 +55,6 @@ class FakeWorker {
   std::int64_t peak_memory_bytes = 0;  // that its stages took
 
  private:
-  v1::ReportPointsRequest batch(const Assigned& work, const std::string& metric, const std::string& split,
-                                const std::vector<double>& values, std::int64_t first_seq) const;
   std::string name_;
   std::unique_ptr<v1::WorkerService::Stub> workers_;
   std::unique_ptr<v1::ArtifactService::Stub> artifacts_;
