@@ -2,7 +2,7 @@
 #include "server/authority/ownership.h"
 
 #include <algorithm>
-#include <set>
+#include <limits>
 
 #include "core/base/error.h"
 
@@ -56,9 +56,10 @@ absl::Status OwnershipCheck::check_experiment(const Principal& who, const std::s
 }
 
 absl::Status OwnershipCheck::check_session(const Principal& who, const std::string& session) {
+  const std::string key = "session " + session;  // a worker chooses its text: no key of an attempt may come of it
   {
     absl::MutexLock lock(&mutex_);
-    if (const std::string* name = workers_.find(session); name != nullptr)
+    if (const std::string* name = workers_.find(key); name != nullptr)
       return *name == who.name ? absl::OkStatus() : not_yours(who, "the session of worker '" + *name + "'");
   }
   LOCUS_ASSIGN_OR_RETURN(const auto workers, store_.workers());
@@ -67,7 +68,7 @@ absl::Status OwnershipCheck::check_session(const Principal& who, const std::stri
   if (found == workers.end()) return absl::OkStatus();  // the scheduler says that it is not known
   {
     absl::MutexLock lock(&mutex_);
-    workers_.at(session) = found->name;
+    workers_.at(key) = found->name;
   }
   return found->name == who.name ? absl::OkStatus() : not_yours(who, "the session of worker '" + found->name + "'");
 }
@@ -85,25 +86,43 @@ absl::Status OwnershipCheck::check_attempt(const Principal& who, const google::p
   const auto attempt =
       std::find_if(attempts->begin(), attempts->end(), [&](const AttemptRow& row) { return row.number == number; });
   if (attempt == attempts->end()) return absl::OkStatus();
+  LOCUS_ASSIGN_OR_RETURN(const std::set<WorkerId> own, workers_of(who));
+  if (!own.contains(attempt->worker_id))
+    return not_yours(who, "attempt " + std::to_string(number) + " of stage " + std::to_string(stage));
+  absl::MutexLock lock(&mutex_);
+  workers_.at(key) = who.name;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::set<WorkerId>> OwnershipCheck::workers_of(const Principal& who) {
   LOCUS_ASSIGN_OR_RETURN(const auto workers, store_.workers());
+  std::set<WorkerId> out;
   for (const WorkerRow& row : workers) {
-    if (row.id != attempt->worker_id || row.name != who.name) continue;
-    absl::MutexLock lock(&mutex_);
-    workers_.at(key) = row.name;
-    return absl::OkStatus();
+    if (row.name == who.name) out.insert(row.id);
   }
-  return not_yours(who, "attempt " + std::to_string(number) + " of stage " + std::to_string(stage));
+  return out;
+}
+
+// What runs is nearly always among the newest, which are looked at first.
+absl::Status OwnershipCheck::check_runs_something(const Principal& who) {
+  LOCUS_ASSIGN_OR_RETURN(const std::set<WorkerId> own, workers_of(who));
+  for (const WorkerId id : own) {
+    for (const int limit : {64, 4096, std::numeric_limits<int>::max()}) {
+      LOCUS_ASSIGN_OR_RETURN(const auto attempts, store_.attempts_of_worker(id, limit));
+      const bool runs = std::any_of(attempts.begin(), attempts.end(),
+                                    [](const AttemptRow& row) { return row.state == AttemptState::kRunning; });
+      if (runs) return absl::OkStatus();
+      if (attempts.size() < static_cast<std::size_t>(limit)) break;
+    }
+  }
+  return not_yours(who, "a place for artifacts, as long as it runs no attempt,");
 }
 
 // A hash is no capability: somebody's checkpoint is read by its account, and by the workers that need it now.
 absl::Status OwnershipCheck::check_read(const Principal& who, const std::string& sha256) {
   LOCUS_ASSIGN_OR_RETURN(const auto stages, store_.stages_naming(sha256));
   if (who.role == Role::kWorker) {
-    LOCUS_ASSIGN_OR_RETURN(const auto workers, store_.workers());
-    std::set<WorkerId> own;
-    for (const WorkerRow& row : workers) {
-      if (row.name == who.name) own.insert(row.id);
-    }
+    LOCUS_ASSIGN_OR_RETURN(const std::set<WorkerId> own, workers_of(who));
     for (const StageId id : stages) {
       LOCUS_ASSIGN_OR_RETURN(const auto attempts, store_.attempts(id));
       for (const AttemptRow& attempt : attempts) {
@@ -156,6 +175,8 @@ absl::Status OwnershipCheck::check(const Principal& who, const RpcRule& rule,
       return check_session(who, text_of(request, "session"));
     case Ownership::kAttempt:
       return check_attempt(who, request);
+    case Ownership::kRunningAttempt:
+      return check_runs_something(who);
   }
   return absl::InternalError("an ownership that nobody checks");
 }

@@ -3,10 +3,11 @@
 
 #include <google/protobuf/message.h>
 
+#include <set>
 #include <string>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "core/identity/limiter.h"
 #include "core/identity/principal.h"
@@ -26,6 +27,8 @@ class OwnershipCheck {
  private:
   absl::Status check_session(const Principal& who, const std::string& session);
   absl::Status check_attempt(const Principal& who, const google::protobuf::Message& request);
+  absl::Status check_runs_something(const Principal& who);
+  absl::StatusOr<std::set<WorkerId>> workers_of(const Principal& who);
   absl::Status check_experiment(const Principal& who, const std::string& name);
   absl::Status check_read(const Principal& who, const std::string& sha256);
   absl::Status check_change(const Principal& who, const std::string& sha256);

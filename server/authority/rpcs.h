@@ -18,7 +18,8 @@ enum class Ownership {
   kArtifactChange,  // an experiment that names the artifact
   kWorkerName,      // the name of a worker
   kSession,         // the session of a worker
-  kAttempt          // likewise, and an attempt that was granted to it
+  kAttempt,         // likewise, and an attempt that was granted to it
+  kRunningAttempt   // of a worker: it runs something now
 };
 
 // Who may call: somebody of these roles, or whoever asks.

@@ -44,25 +44,24 @@ class MachineMatrix : public EnrolledTest {
            status.error_message().find("is not for '" + name + "' to use") != std::string::npos;
   }
 
+  void submit() {
+    v1::CreateExperimentRequest submission;
+    submission.set_spec_json(small_specification().dump());
+    ASSERT_TRUE(admin_->create_experiment(submission).ok());
+  }
+  std::string last_deed() const {
+    const auto audit = admin_->list_audit();
+    EXPECT_TRUE(audit.ok()) << audit.status();
+    if (!audit.ok() || audit->entries().empty()) return "";
+    const auto& last = *audit->entries().rbegin();
+    return last.principal() + " " + last.rpc() + " " + last.subject() + " " + last.outcome();
+  }
+
   std::map<std::string, std::unique_ptr<Client>> clients_;
 };
 
-// A request with those of these fields that it has.
-std::string message_of(const google::protobuf::MethodDescriptor& method,
-                       const std::map<std::string, std::string>& texts,
-                       const std::map<std::string, std::int64_t>& numbers) {
-  auto* factory = google::protobuf::MessageFactory::generated_factory();
-  const std::unique_ptr<google::protobuf::Message> out(factory->GetPrototype(method.input_type())->New());
-  const auto* reflection = out->GetReflection();
-  for (const auto& [name, text] : texts) {
-    if (const auto* field = method.input_type()->FindFieldByName(name)) reflection->SetString(out.get(), field, text);
-  }
-  for (const auto& [name, number] : numbers) {
-    const auto* field = method.input_type()->FindFieldByName(name);
-    if (field != nullptr && field->cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_INT64)
-      reflection->SetInt64(out.get(), field, number);
-  }
-  return out->SerializeAsString();
+bool names_an_attempt(const google::protobuf::MethodDescriptor& method) {
+  return method.input_type()->FindFieldByName("attempt") != nullptr;
 }
 
 TEST_F(MachineMatrix, HoldsForEveryCallOfGrpc) {
@@ -82,9 +81,7 @@ TEST_F(MachineMatrix, AWorkerSpeaksForItsOwnNameSessionAndAttemptsAlone) {
   FakeWorker other(channel_of("box-2"), "box-2"), own(channel_of("box-1"), "box-1");
   ASSERT_TRUE(other.register_with().ok());
   ASSERT_TRUE(own.register_with().ok());
-  v1::CreateExperimentRequest submission;
-  submission.set_spec_json(small_specification().dump());
-  ASSERT_TRUE(admin_->create_experiment(submission).ok());
+  submit();
   const auto work = other.acquire();
   ASSERT_TRUE(work);
   const std::map<std::string, std::int64_t> attempt = {{"stage", work->grant.stage()},
@@ -92,18 +89,75 @@ TEST_F(MachineMatrix, AWorkerSpeaksForItsOwnNameSessionAndAttemptsAlone) {
   std::set<Ownership> tried;
   for (const auto* method : all_methods()) {
     const RpcRule& rule = *find_rule(rpc_of(*method));
+    // A call that names an attempt is about that attempt, whatever session it shows.
+    EXPECT_TRUE(rule.access.roles.to_text() != "worker" || !names_an_attempt(*method) ||
+                rule.ownership == Ownership::kAttempt)
+        << rule.rpc;
     const bool protocol = rule.ownership == Ownership::kWorkerName || rule.ownership == Ownership::kSession ||
                           rule.ownership == Ownership::kAttempt;
     if (!protocol) continue;
     tried.insert(rule.ownership);
-    const std::string theirs = message_of(*method, {{"name", "box-2"}, {"session", other.session}}, attempt);
+    const std::string theirs = request_with(*method, {{"name", "box-2"}, {"session", other.session}}, attempt);
     EXPECT_TRUE(is_anothers("box-1", path_of(*method), theirs)) << rule.rpc;
     EXPECT_FALSE(is_anothers("box-2", path_of(*method), theirs)) << rule.rpc;
     if (rule.ownership != Ownership::kAttempt) continue;
-    const std::string taken = message_of(*method, {{"session", own.session}}, attempt);
+    const std::string taken = request_with(*method, {{"session", own.session}}, attempt);
     EXPECT_TRUE(is_anothers("box-1", path_of(*method), taken)) << rule.rpc << " with its own session";
   }
   EXPECT_EQ(tried.size(), 3u);
+  // A session's text is its worker's to choose, and makes no attempt its own.
+  FakeWorker liar(channel_of("box-1"), "box-1");
+  liar.session = "attempt " + std::to_string(work->grant.stage()) + "/" + std::to_string(work->grant.attempt());
+  ASSERT_TRUE(liar.register_with().ok());
+  v1::SyncLeasesResponse wishes;
+  ASSERT_TRUE(liar.sync({}, &wishes).ok());
+  EXPECT_EQ(wire_error(liar.try_report(*work, {3, 2}, 1)).reason, "NOT_PERMITTED");
+}
+
+TEST_F(MachineMatrix, AWorkerThatBeganAnewTellsOfTheAttemptsItHadBefore) {
+  const auto channel = channel_of("box-1");
+  FakeWorker before(channel, "box-1"), after(channel, "box-1"), last(channel, "box-1");
+  ASSERT_TRUE(before.register_with().ok());
+  submit();
+  const auto work = before.acquire();
+  ASSERT_TRUE(work);
+  const auto still_held = [&](v1::RegisterWorkerRequest& request) {
+    auto* held = request.add_held();
+    held->set_stage(work->grant.stage());
+    held->set_attempt(work->grant.attempt());
+  };
+  ASSERT_TRUE(after.register_with(still_held).ok());
+  const std::string weights = after.upload("weights");
+  EXPECT_TRUE(after.commit_checkpoint(*work, 10, weights).ok());
+  EXPECT_TRUE(after.report_log(*work, 0, "a line\n").ok());
+  EXPECT_TRUE(after.complete(*work).ok());
+  EXPECT_TRUE(after.complete(*work).ok()) << "sent again";
+  // And of one that was taken from it: late, but not another's.
+  const auto lost = after.acquire();
+  ASSERT_TRUE(lost);
+  ASSERT_TRUE(last.register_with().ok());
+  for (const grpc::Status& late : {last.commit_checkpoint(*lost, 10, weights), last.complete(*lost)})
+    EXPECT_EQ(wire_error(late).reason, "STALE_ATTEMPT") << late.error_message();
+}
+
+TEST_F(MachineMatrix, AWorkerUploadsWhileItRunsAnAttemptAndNotOtherwise) {
+  FakeWorker worker(channel_of("box-1"), "box-1"), other(channel_of("box-2"), "box-2");
+  ASSERT_TRUE(worker.register_with().ok());
+  ASSERT_TRUE(other.register_with().ok());
+  submit();
+  const auto refused = [](FakeWorker& one, const std::string& bytes) {
+    grpc::Status status;
+    one.upload(bytes, &status);
+    return wire_error(status).reason == "NOT_PERMITTED";
+  };
+  EXPECT_TRUE(refused(worker, "too early"));
+  const auto work = worker.acquire();
+  ASSERT_TRUE(work);
+  EXPECT_FALSE(refused(worker, "weights"));
+  EXPECT_TRUE(refused(other, "of a worker that runs nothing"));
+  ASSERT_TRUE(worker.complete(*work).ok());
+  EXPECT_TRUE(refused(worker, "too late"));
+  EXPECT_EQ(last_deed(), "box-1 ArtifactService/UploadArtifact  NOT_PERMITTED");
 }
 
 TEST_F(MachineMatrix, EveryRefusalOfAnothersIsInTheAudit) {
@@ -114,11 +168,7 @@ TEST_F(MachineMatrix, EveryRefusalOfAnothersIsInTheAudit) {
   const grpc::Status status =
       v1::WorkerService::NewStub(channel_of("box-1"))->RegisterWorker(&context, request, &response);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::PERMISSION_DENIED) << status.error_message();
-  const auto audit = admin_->list_audit();
-  ASSERT_TRUE(audit.ok()) << audit.status();
-  const auto& last = *audit->entries().rbegin();
-  EXPECT_EQ(last.principal() + " " + last.rpc() + " " + last.subject() + " " + last.outcome(),
-            "box-1 WorkerService/RegisterWorker workers/box-2 NOT_PERMITTED");
+  EXPECT_EQ(last_deed(), "box-1 WorkerService/RegisterWorker workers/box-2 NOT_PERMITTED");
 }
 
 TEST_F(MachineMatrix, ACopyOfACertificateIsRefusedWhileItsOwnerLivesAndStandsInTheAudit) {

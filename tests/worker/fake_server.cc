@@ -275,6 +275,7 @@ class FakeServer::Artifacts final : public v1::ArtifactService::Service {
     while (reader->Read(&part)) bytes += part.chunk();
     if (sha256_hex(bytes) != digest) return refuse(grpc::StatusCode::DATA_LOSS, "DIGEST_MISMATCH", "other bytes");
     std::lock_guard lock(store_.mutex);
+    if (!store_.take_uploads) return refuse(grpc::StatusCode::PERMISSION_DENIED, "NOT_PERMITTED", "runs no attempt");
     store_.artifacts[digest] = bytes;
     store_.changed.notify_all();
     return grpc::Status::OK;

@@ -67,6 +67,7 @@ struct FakeStore {
   double seconds_left = -1;  // until the worker ends by itself, as last announced; -1: it stays
   int registrations = 0, stale_writes = 0, attempts_at_most = 3;
   int early_checkpoints = 0;                      // committed before the points up to their step were stored
+  bool take_uploads = true;                       // false: they are refused as of a worker that runs nothing
   bool commit_checkpoints = true;                 // false: they are refused as something that may pass
   std::vector<std::int64_t> refused_checkpoints;  // their steps
   std::map<std::int64_t, std::map<std::string, double>> samples;  // newest by stage; 0: the machine's

@@ -56,6 +56,21 @@ TEST_F(WorkerRecovery, DropsAStaleAttempt) {
   EXPECT_FALSE(stage(id).attempts[1].outcome);
 }
 
+TEST_F(WorkerRecovery, DropsAnAttemptThatTheServerTakesForAnothers) {
+  store_.take_uploads = false;
+  Daemon daemon(server_.address(), work());
+  // It must not be through before it hears that.
+  const auto id = store_.add_stage({{"steps", 20}, {"checkpoint_at", {5}}, {"at", {{"10", {{"do", "await-wish"}}}}}});
+  ASSERT_TRUE(daemon.wait_log("attempt 1/1 is discarded")) << daemon.log();
+  EXPECT_FALSE(stage(id).attempts[1].outcome);
+  {
+    std::lock_guard lock(store_.mutex);
+    store_.take_uploads = true;
+  }
+  const auto next = store_.add_stage({{"steps", 3}});
+  EXPECT_TRUE(store_.wait_state(next, "succeeded")) << "the slot is free: " << daemon.log();
+}
+
 TEST_F(WorkerRecovery, StopsWithACheckpointWhenTheServerWishesIt) {
   Daemon daemon(server_.address(), work());
   const auto id = store_.add_stage({{"steps", 30}, {"at", {{"20", {{"do", "await-wish"}, {"attempt", 1}}}}}});

@@ -51,7 +51,9 @@ Link::Verdict Link::judge(Attempt& attempt, const absl::Status& status) {
     session_->unknown();
     return Verdict::kAgain;
   }
-  if (detail && (detail->reason == ErrorReason::kStaleAttempt || detail->reason == ErrorReason::kStageNotFound)) {
+  // NOT_PERMITTED: by a server restored from a backup it may be another's, and who runs nothing uploads nothing.
+  if (detail && (detail->reason == ErrorReason::kStaleAttempt || detail->reason == ErrorReason::kStageNotFound ||
+                 detail->reason == ErrorReason::kNotPermitted)) {
     leases_->with([&](LeaseBook& book) { book.remove(attempt.key()); });
     drop(attempt.key());
     return Verdict::kDropped;

@@ -127,7 +127,8 @@ void LogStream::take_answer(const Piece& piece, const absl::Status& status) {
     if (expected != detail->metadata.end())
       std::from_chars(expected->second.data(), expected->second.data() + expected->second.size(), log.offset);
   } else if (absl::IsUnimplemented(status) || (detail && (detail->reason == ErrorReason::kStaleAttempt ||
-                                                          detail->reason == ErrorReason::kStageNotFound))) {
+                                                          detail->reason == ErrorReason::kStageNotFound ||
+                                                          detail->reason == ErrorReason::kNotPermitted))) {
     log.pending.clear();  // nobody will ever read it
   }
   if (log.closed && log.pending.empty()) logs_.erase(found);
