@@ -26,6 +26,7 @@ class EnrolledTest : public ::testing::Test {
     auto parts = make_parts(options);
     ASSERT_TRUE(parts.ok()) << parts.status();
     parts->clock = &clock_;
+    if (seed_) seed_(*parts->store);
     auto server = Server::start(options, *std::move(parts));
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
@@ -61,7 +62,8 @@ class EnrolledTest : public ::testing::Test {
   }
 
   TemporaryFolder folder_;
-  ShiftedClock clock_;  // the server's
+  ShiftedClock clock_;                // the server's
+  std::function<void(Store&)> seed_;  // likewise, when set before SetUp(): fills the store first
   std::unique_ptr<Server> server_;
   std::unique_ptr<Client> admin_;
 };
