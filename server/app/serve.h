@@ -16,6 +16,7 @@
 #include "core/claims/claims.h"
 #include "core/ports/artifacts.h"
 #include "core/ports/store.h"
+#include "server/tls/address_book.h"
 #include "server/tls/keeper.h"
 
 namespace locus {
@@ -67,6 +68,7 @@ struct ServerParts {
   std::vector<PaperClaims> claims;
   Clock* clock = &system_clock();
   std::function<absl::StatusOr<DiskRoom>()> disk = {};  // absent: the disk of options.data
+  server::ConnectionLimits each_address = {};           // of each of the two doors
 };
 absl::StatusOr<ServerParts> make_parts(const ServerOptions& options);
 

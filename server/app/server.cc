@@ -73,6 +73,7 @@ absl::StatusOr<ServerParts> make_parts(const ServerOptions& options) {
   LOCUS_ASSIGN_OR_RETURN(parts.claims, load_claims());
   LOCUS_ASSIGN_OR_RETURN(parts.store, open_sqlite_store(options.data, *parts.clock));
   LOCUS_ASSIGN_OR_RETURN(parts.artifacts, open_artifacts(options.artifacts, options.data, *parts.clock));
+  parts.each_address = limits_of(options.connections_each);
   return parts;
 }
 
@@ -107,10 +108,10 @@ class Server::Running {
     metrics_ = std::make_unique<Metrics>(*api_, [this] { return coordinator_->decisions(); });
     HttpContext context{
         *api_, feed_, pool_, *guard_, *routes_, *files_, *metrics_, openapi_text(), [this] { return ready_.load(); }};
-    context.each_address = limits_of(options.connections_each);
+    context.each_address = parts_.each_address;
     if (tls) show_certificates(context);
     LOCUS_ASSIGN_OR_RETURN(http_, HttpServer::start(io_, std::move(context), http.host, http.port));
-    LOCUS_RETURN_IF_ERROR(serve_grpc(grpc, options));
+    LOCUS_RETURN_IF_ERROR(serve_grpc(grpc, options.reflection));
     addresses_.http = Address{http.host, http_->port()}.text();
     addresses_.tls = tls;
     api_->set_addresses(addresses_.grpc, addresses_.http);
@@ -300,9 +301,9 @@ class Server::Running {
     return absl::OkStatus();
   }
 
-  absl::Status serve_grpc(const Address& address, const ServerOptions& options) {
+  absl::Status serve_grpc(const Address& address, bool reflection) {
     grpc::EnableDefaultHealthCheckService(true);
-    if (options.reflection) grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+    if (reflection) grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     services_.push_back(std::make_unique<ExperimentService>(*api_, pool_, feed_));
     services_.push_back(std::make_unique<AnalysisService>(*api_, pool_));
     services_.push_back(std::make_unique<MetricService>(*api_, pool_));
@@ -320,7 +321,8 @@ class Server::Running {
     services_.push_back(std::move(workers));
     std::vector<grpc::Service*> services;
     for (const auto& service : services_) services.push_back(service.get());
-    GrpcListenOptions listen{.host = address.host, .port = address.port, .limits = limits_of(options.connections_each)};
+    GrpcListenOptions listen{address.host, address.port};
+    listen.limits = parts_.each_address;
     if (gate_of_calls_->asks()) {
       listen.processor = make_call_processor(*gate_of_calls_, shown_certificate);
       listen.calls = &calls_;

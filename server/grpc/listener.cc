@@ -41,7 +41,7 @@ std::shared_ptr<grpc::ServerCredentials> credentials_of(const GrpcListenOptions&
   return out;
 }
 
-void set_limits(grpc::ServerBuilder& builder) {
+void set_limits(grpc::ServerBuilder& builder, std::chrono::milliseconds handshake) {
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
@@ -49,7 +49,7 @@ void set_limits(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 1024);
   builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, 8192);
-  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 5000);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, static_cast<int>(handshake.count()));
   builder.SetMaxReceiveMessageSize(static_cast<int>(kMessageBytes));
   grpc::ResourceQuota quota("locus");
   quota.Resize(kMemoryForCalls);
@@ -79,7 +79,7 @@ absl::StatusOr<std::unique_ptr<GrpcListener>> GrpcListener::start(const std::vec
   LOCUS_ASSIGN_OR_RETURN(auto loop, AcceptLoop::bind(options.host, options.port, "--grpc-address", options.limits));
   std::unique_ptr<GrpcListener> out(new GrpcListener(std::move(options), std::move(loop)));
   grpc::ServerBuilder builder;
-  set_limits(builder);
+  set_limits(builder, out->options_.limits.handshake);
   out->acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
       grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, credentials_of(out->options_));
   if (out->options_.calls != nullptr) {

@@ -14,7 +14,6 @@ namespace locus::server {
 namespace {
 
 namespace http = boost::beast::http;
-constexpr auto kHandshake = std::chrono::seconds(5);
 constexpr auto kFarewell = std::chrono::seconds(1);
 constexpr auto kIdle = std::chrono::seconds(60);  // between requests, and for a whole request to arrive
 
@@ -100,7 +99,7 @@ Session::~Session() {
 
 void Session::start() {
   if (!stream_.secure()) return read();
-  stream_.expires_after(kHandshake);
+  stream_.expires_after(context_->each_address.handshake);
   stream_.async_handshake([self = shared_from_this()](Error error) {
     if (error) return self->close();
     self->read();

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstddef>
 #include <string>
 #include <unordered_map>
@@ -15,7 +16,8 @@ namespace locus::server {
 // What one address may do before anybody knows who it is.
 struct ConnectionLimits {
   int new_each_second = 20, open = 64;
-  bool loopback = false;  // counts connections from this machine, too
+  bool loopback = false;                       // counts connections from this machine, too
+  std::chrono::milliseconds handshake{5'000};  // how long one of TLS may take
 };
 // So many open ones, and new ones as fast as in the defaults for their number, or faster.
 ConnectionLimits limits_of(int open);

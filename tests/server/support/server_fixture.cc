@@ -78,6 +78,7 @@ void ServerTest::start(ServerOptions options) {
   ASSERT_TRUE(parts.ok()) << parts.status();
   parts->disk = disk_;
   parts->clock = clock_;
+  parts->each_address = each_address_;
   if (seed_) seed_(*parts->store);
   store_ = parts->store.get();
   auto server = Server::start(options, *std::move(parts));

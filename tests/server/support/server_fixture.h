@@ -63,6 +63,7 @@ class ServerTest : public testing::Test {
   std::function<void(Store&)> seed_;                    // likewise: fills the store first
   std::function<std::unique_ptr<Store>()> make_store_;  // likewise: instead of one in memory
   Clock* clock_ = &system_clock();                      // likewise
+  server::ConnectionLimits each_address_;               // likewise
   std::vector<PaperClaims> claims_;                     // given to a server in memory
   Store* store_ = nullptr;                              // the running server's
   std::unique_ptr<Server> server_;
