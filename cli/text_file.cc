@@ -1,6 +1,7 @@
 // Reads text files.
 #include "cli/text_file.h"
 
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -55,6 +56,22 @@ absl::StatusOr<std::string> read_text(const std::string& path, const std::string
     }
   }
   return text;
+}
+
+absl::StatusOr<std::string> read_token(const std::string& given, const std::string& field) {
+  const bool standard_input = given == "-";
+  if (!standard_input && !given.starts_with('@')) return given;
+  std::ifstream file;
+  if (!standard_input) file.open(given.substr(1));
+  std::istream& in = standard_input ? std::cin : file;
+  std::string line;
+  std::getline(in, line);
+  while (!line.empty() && std::isspace(static_cast<unsigned char>(line.back()))) line.pop_back();
+  if (!line.empty()) return line;
+  return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
+                    "no token stands " + (standard_input ? "on standard input" : "in " + given.substr(1)) +
+                        "; give one on its first line",
+                    field);
 }
 
 }  // namespace locus

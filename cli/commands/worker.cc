@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/settings.h"
+#include "cli/text_file.h"
 #include "core/base/duration.h"
 #include "core/base/error.h"
 
@@ -22,7 +23,7 @@ void add_options(Command& command, WorkerOptions& options, GivenOptions& given) 
   command
       .add_option("--enroll", options.enroll,
                   "Get a certificate with this token of `locus admin invite` first, from the dashboard's address in "
-                  "--server; it is kept and renewed in the work folder")
+                  "--server; it is kept and renewed in the work folder. - is standard input, @FILE a file's first line")
       ->type_name("TOKEN")
       ->envname("LOCUS_ENROLL");
   command.add_option("--name", options.name, "Unique name of this worker (default: from the host's name)")
@@ -90,6 +91,7 @@ void add_options(Command& command, WorkerOptions& options, GivenOptions& given) 
 absl::Status choose_server(const ServerChoice& choice, WorkerOptions& options) {
   LOCUS_ASSIGN_OR_RETURN(const Settings settings, read_settings(settings_path()));
   options.server = choice.server;
+  LOCUS_ASSIGN_OR_RETURN(options.enroll, read_token(options.enroll, "--enroll"));
   if (!options.enroll.empty()) return absl::OkStatus();
   if (choice.profile.empty()) {
     if (options.server.empty()) options.server = settings.server;
@@ -150,7 +152,7 @@ void add_worker(Program& app) {
                         "saves checkpoints and "
                         "stops, and a second signal ends it at once. It trains on through a restart of the server.",
                         {{"locus worker --slots 2", "Two CPU slots for the server on this machine"},
-                         {"locus worker --enroll TOKEN --server https://gpu.example.org:7172",
+                         {"locus worker --enroll @token --server https://gpu.example.org:7172",
                           "Become a worker of a server elsewhere; afterwards `locus worker` is enough"},
                          {"locus worker --exit-when-idle 15m --lifetime 23h", "On a machine that is lent for a day"},
                          {"locus worker --plugin build/own_prior.so", "Bring a prior of your own to the server"},

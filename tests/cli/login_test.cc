@@ -100,6 +100,28 @@ TEST_F(Login, WithTheInvitationThatAServerWithTlsLeavesGoodOnce) {
               HasSubstr("locus admin token create ROLE NAME"));
 }
 
+TEST_F(Login, ReadsItsTokenFromAFileOrStandardInputWhereNobodySeesIt) {
+  serve({"--tls-name", "127.0.0.1"});
+  const std::string server = "https://" + http_;
+  const std::string missing = "@" + (folder_.path() / "nothing").string();
+  EXPECT_THAT(run({"login", missing, "--server", server}).err, HasSubstr("no token stands in"));
+  EXPECT_THAT(run({"login", "-", "--server", server}).err, HasSubstr("no token stands on standard input"));
+  const std::string file = "@" + (data() / "first-admin-token").string();
+  ASSERT_EQ(run({"login", file, "--server", server, "--profile", "first"}).status, 0);
+  const std::string typed = run({"admin", "invite", "viewer", "vera", "--profile", "first"}).out;
+  EXPECT_THAT(run({"login", "-", "--server", server, "--profile", "vera"}, typed).out,
+              HasSubstr("you are vera, viewer"));
+  const fs::path work = folder_.path() / "box";
+  const auto enroll = [&](const std::string& input) {
+    return run({"worker", "--enroll", "-", "--server", server, "--work", work.string(), "--trainer", "/nowhere"}, input)
+        .err;
+  };
+  EXPECT_THAT(enroll(""), HasSubstr("no token stands on standard input"));
+  EXPECT_FALSE(fs::exists(work / "tls" / "certificate.pem"));
+  enroll(run({"admin", "invite", "worker", "box", "--profile", "first"}).out);
+  EXPECT_TRUE(fs::exists(work / "tls" / "certificate.pem")) << "whatever becomes of it without a trainer";
+}
+
 TEST_F(Login, SendsATokenToNoOtherMachineInTheClear) {
   const std::string token = "locus_abcdefgh_" + std::string(43, 'A');
   EXPECT_THAT(run({"login", token, "--server", "gpu.example.org:7171"}).err, HasSubstr("in the clear"));
