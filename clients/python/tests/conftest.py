@@ -52,20 +52,23 @@ class Process:
 class Service:
     """`locus serve`, which may be stopped and started again at the same address."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *options: str) -> None:
         self._folder = folder
+        self._options = options
         self._process: Process | None = None
         self.address = "127.0.0.1:0"
+        self.http = ""
         self.start()
 
     def start(self) -> None:
         data = str(self._folder / "data")
         catalog = str(ROOT / "engine" / "catalog.json")
         self._process = Process(
-            "serve", "--data", data, "--grpc-address", self.address, "--http-address", "127.0.0.1:0", "--catalog", catalog,
+            "serve", "--data", data, "--grpc-address", self.address, "--http-address", "127.0.0.1:0", "--catalog", catalog, *self._options,
             log=self._folder / "server.log",
         )
         self.address = self._process.ready["grpc"]
+        self.http = self._process.ready["http"]
 
     def stop(self) -> None:
         if self._process is not None:
@@ -107,6 +110,8 @@ def quiet(tmp_path: Path) -> Iterator[Service]:
     server.stop()
 
 
-def run_locus(*arguments: str) -> str:
-    """What the command line prints."""
-    return subprocess.run([str(BIN / "locus"), *arguments], check=True, capture_output=True, text=True).stdout
+def run_locus(*arguments: str, given: str | None = None, variables: dict[str, str] | None = None) -> str:
+    """What the command line prints; `given` is its standard input, `variables` are added to the environment."""
+    environment = os.environ | (variables or {})
+    command = [str(BIN / "locus"), *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True, input=given, env=environment).stdout
