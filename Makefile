@@ -13,7 +13,7 @@ SECONDS ?= 60
 COUNT ?= 10000
 .DEFAULT_GOAL := help
 .PHONY: help demo gpu artifacts kernels priors vtab dense test processors papers hosts search bench peers chaos gangs histories exposed fuzz guesses sanitize threads drill own own-training \
-  lint build python interchange wheel wheel-check deb deb-check docs web sbom offline slurm kubernetes image setup clean
+  lint build python interchange wheel wheel-check deb deb-check proof docs web sbom offline slurm kubernetes image setup clean
 
 help: ## say what there is
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -172,6 +172,9 @@ deb: ## Debian packages of program, server, trainer, worker and development file
 
 deb-check: deb ## install the packages on a bare Debian, run the services until an experiment is complete, remove them; needs root; minutes
 	@BUILD=$(BUILD) tools/deb-check
+
+proof: wheel deb ## from the packages alone on bare Debians: demo, exports, a prior and a training of one's own; needs root; some twenty minutes, gigabytes of packages
+	@BUILD=$(BUILD) tools/proof
 
 interchange: ## exports of a real experiment read back by pandas, TensorBoard and MLflow; minutes, some 900 MB of packages (TIMM=PYTHON, one that has torch and timm such as build/bench/venv/bin/python after make peers: trained models read by timm, too)
 	@tools/setup build
