@@ -2,7 +2,8 @@
 // it, reads its trials, compares, drains, deletes. Then every page in both themes and widths, checked for
 // accessibility.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { picture } from './browser.mjs';
 import { until } from './service.mjs';
 import { Story } from './story.mjs';
@@ -99,6 +100,22 @@ check(
   },
   4 * minutes,
 );
+
+check('what another program measured lies beside the curves and in no table', async (page) => {
+  const table = () => story.service.client('leaderboard', name, '--json');
+  const before = await table();
+  const file = join(story.service.folder, 'elsewhere.csv');
+  writeFileSync(file, 'step,train/loss\n10,0.75\n30,99.125\n');
+  await story.service.client('import', file, '--experiment', name);
+  await page.goto(`${experimentUrl()}?series=loss/train`);
+  const legend = page.getByRole('list', { name: 'Foreign series' });
+  await legend.waitFor();
+  assert.match((await legend.innerText()).replace(/\s+/g, ' '), /^foreign: \S*elsewhere\.csv 99\.125 at 30$/);
+  await shows('.curves-card', 'never ranked or compared');
+  for (const rows of await page.locator('table').allInnerTexts())
+    assert.doesNotMatch(rows, /99\.125|elsewhere/);
+  assert.equal(await table(), before);
+});
 
 check('the list takes one request for all its rows', async (page) => {
   await page.goto('about:blank'); // the page before is live: it may ask until it is left
