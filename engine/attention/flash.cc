@@ -185,9 +185,11 @@ class CpuFlashFunction : public torch::autograd::Function<CpuFlashFunction> {
 };
 
 bool fits(const Tensor& t) {
-  return t.is_cpu() &&
-         (t.scalar_type() == at::kFloat || t.scalar_type() == at::kDouble || t.scalar_type() == at::kBFloat16);
+  const at::ScalarType type = t.scalar_type();
+  return t.is_cpu() && (type == at::kFloat || type == at::kDouble || type == at::kBFloat16 || type == at::kHalf);
 }
+
+bool is_half(const Tensor& t) { return t.scalar_type() == at::kHalf; }
 
 std::size_t terms_of(const Scores& s) {
   std::size_t count = s.scales.size() + s.sum_scales.size() + s.probability_terms.size();
@@ -206,6 +208,23 @@ bool flash_supports(const Scores& s) {
 }
 
 Tensor run_flash(const Scores& scores) {
+  if (is_half(scores.q) || is_half(scores.k) || is_half(scores.v)) {  // of which processors have no products: widened
+    const Tensor q = scores.q.to(at::kFloat), k = scores.k.to(at::kFloat), v = scores.v.to(at::kFloat);
+    const Scores wide{.q = q,
+                      .k = k,
+                      .v = v,
+                      .scale = scores.scale,
+                      .scales = scores.scales,
+                      .biases = scores.biases,
+                      .sum_scales = scores.sum_scales,
+                      .probabilities = {},  // nobody sees P here
+                      .from_probabilities = {},
+                      .region = scores.region,
+                      .hidden = scores.hidden,
+                      .probability_terms = scores.probability_terms,
+                      .value_tables = scores.value_tables};
+    return run_flash(wide).to(scores.v.scalar_type());
+  }
   return run_flash_on(cpu::attention_kernels(flash_type(scores) == at::kDouble), scores);
 }
 

@@ -10,9 +10,10 @@
 namespace locus::cpu {
 
 extern const AttentionKernels kPortableFloat, kPortableDouble;
+extern const Bfloat16Products kPortableProducts;
 #if defined(__x86_64__)
 extern const AttentionKernels kAvx2Float, kAvx2Double, kAvx512Float, kAvx512Double, kAvx512Bfloat16Float;
-extern const Bfloat16Products kAvx512Bfloat16Products;
+extern const Bfloat16Products kAvx2Products, kAvx512Products, kAvx512Bfloat16Products;
 #endif
 
 namespace {
@@ -41,11 +42,13 @@ const AttentionKernels& attention_kernels(bool is_double) {
   return *all.kernels[all.count - 1];
 }
 
-const Bfloat16Products* bfloat16_products() {
+const Bfloat16Products& bfloat16_products() {
 #if defined(__x86_64__)
-  return engine::processor() == engine::Processor::kAvx512Bfloat16 ? &kAvx512Bfloat16Products : nullptr;
+  static constexpr std::array<const Bfloat16Products*, 4> kAll = {&kPortableProducts, &kAvx2Products, &kAvx512Products,
+                                                                  &kAvx512Bfloat16Products};
+  return *kAll[static_cast<std::size_t>(engine::processor())];
 #else
-  return nullptr;
+  return kPortableProducts;
 #endif
 }
 

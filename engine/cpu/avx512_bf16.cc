@@ -6,8 +6,9 @@
 namespace locus::cpu {
 
 extern const AttentionKernels kAvx512Bfloat16Float;
-extern const Bfloat16Products kAvx512Bfloat16Products;
 const AttentionKernels kAvx512Bfloat16Float = avx512_bf16::kernels_of<float>("avx512-bfloat16");
-const Bfloat16Products kAvx512Bfloat16Products = avx512_bf16::PairMatrices::functions();
+
+extern const Bfloat16Products kAvx512Bfloat16Products;
+const Bfloat16Products kAvx512Bfloat16Products = avx512_bf16::Matrices<avx512_bf16::kPairProducts>::functions();
 
 }  // namespace locus::cpu

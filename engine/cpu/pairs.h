@@ -67,6 +67,13 @@ void pair_across(const Number* from, std::int64_t row, std::int64_t count, std::
   }
 }
 
+// The first `count` columns, at most 16, of two rows that are `row` apart, or where that is 0 of one, as words across rows.
+template <typename Number>
+LOCUS_INLINE void pair_of_rows(const Number* from, std::int64_t row, std::int64_t count, float* to) {
+  const __m512i odd = row != 0 ? numbers(from + row, count) : _mm512_setzero_si512();
+  _mm512_storeu_si512(to, interleaved(numbers(from, count), odd).low);
+}
+
 // The same in panels of 32 columns, each [words_of(count), 32].
 template <typename Number>
 void pair_panels(const Number* from, std::int64_t row, std::int64_t count, std::int64_t width, float* to) {

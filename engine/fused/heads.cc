@@ -13,50 +13,87 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-constexpr std::int64_t kKinds = 3, kMostParts = 16;  // query, key and value
+constexpr std::int64_t kKinds = 3;  // query, key and value
 
 struct HeadShape {
   std::int64_t samples, tokens, heads, width;  // width: of a head
   std::int64_t row() const { return kKinds * heads * width; }
-  std::int64_t parts() const { return std::min(samples, kMostParts); }
+  std::int64_t rows() const { return samples * tokens; }
 };
 
-// projected [B T, 3 D] to `out`, each [B, H, T, d].
+// body(sample, token, row, count) for the rows [first, end) in runs that lie within a sample; `row` counts from `first`.
+template <typename Body>
+void by_sample(const HeadShape& shape, std::int64_t first, std::int64_t end, const Body& body) {
+  for (std::int64_t row = first; row < end;) {
+    const std::int64_t sample = row / shape.tokens, next = std::min(end, (sample + 1) * shape.tokens);
+    body(sample, row - sample * shape.tokens, row - first, next - row);
+    row = next;
+  }
+}
+
+// x [B T, D] through the map to `out`, each [B, H, T, d].
 template <typename T, typename S>
-void split(const Tensor& projected, const Tensor& bias, const HeadShape& shape, variable_list& out) {
-  const T *from = data<T>(projected), *b = data<T>(bias);
+void project(const Tensor& x, const Tensor& map, const Tensor& bias, const HeadShape& shape, variable_list& out) {
+  const Map<T, S> product(map, Turn::kSecond);
+  const S* const from = data<S>(x);
+  const T* const b = data<T>(bias);
   std::array<S*, kKinds> to{};
   for (std::size_t kind = 0; kind < to.size(); ++kind) to[kind] = writable<S>(out[kind]);
-  in_parts(shape.samples, shape.parts(), [&](std::int64_t, std::int64_t first, std::int64_t end) {
-    for (std::int64_t n = first; n < end; ++n) {
-      for (std::int64_t c = 0; c < kKinds * shape.heads; ++c) {
-        const std::int64_t kind = c / shape.heads, head = c % shape.heads, at = c * shape.width;
-        kernels<T, S>().move(from + n * shape.tokens * shape.row() + at, shape.row(), b != nullptr ? b + at : nullptr,
-                             to[static_cast<std::size_t>(kind)] + (n * shape.heads + head) * shape.tokens * shape.width,
-                             shape.width, shape.tokens, shape.width);
-      }
-    }
+  in_parts(shape.rows(), parts_of_rows(shape.rows()), [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+    Tensor room = at::empty({kGroupRows, shape.row()}, x.options().dtype(c10::CppTypeToScalarType<T>()));
+    T* const made = writable<T>(room);
+    in_groups(begin, end, [&](std::int64_t first, std::int64_t last) {
+      product.multiply(from + first * x.size(1), last - first, made);
+      by_sample(shape, first, last, [&](std::int64_t n, std::int64_t token, std::int64_t row, std::int64_t count) {
+        for (std::int64_t c = 0; c < kKinds * shape.heads; ++c) {
+          const std::int64_t kind = c / shape.heads, head = c % shape.heads, at = c * shape.width;
+          S* const rows =
+              to[static_cast<std::size_t>(kind)] + ((n * shape.heads + head) * shape.tokens + token) * shape.width;
+          kernels<T, S>().move(made + row * shape.row() + at, shape.row(), b != nullptr ? b + at : nullptr, rows,
+                               shape.width, count, shape.width);
+        }
+      });
+    });
   });
 }
 
-// The gradients of the parts, side by side again, [B T, 3 D] in the type of operands, and the bias's.
+struct HeadGradients {
+  Tensor merged;   // of what the map gives, [B T, 3 D] in the type of operands
+  Tensor x, bias;  // x: [B T, D]
+};
+
+// From the gradients of the parts, each [B, H, T, d].
 template <typename T, typename S>
-std::pair<Tensor, Tensor> merge(const std::array<Tensor, kKinds>& parts, const HeadShape& shape,
-                                const at::TensorOptions& options, bool with_bias) {
-  Tensor out = at::empty({shape.samples * shape.tokens, shape.row()}, options.dtype(c10::CppTypeToScalarType<S>()));
-  ColumnSum<T> of_bias(with_bias ? shape.parts() : 1, with_bias ? shape.row() : 1, options);
-  S* const to = writable<S>(out);
-  in_parts(shape.samples, shape.parts(), [&](std::int64_t part, std::int64_t first, std::int64_t end) {
-    for (std::int64_t n = first; n < end; ++n) {
-      for (std::int64_t c = 0; c < kKinds * shape.heads; ++c) {
-        const Tensor& kind = parts[static_cast<std::size_t>(c / shape.heads)];
-        const S* from = data<S>(kind) + n * kind.stride(0) + c % shape.heads * kind.stride(1);
-        kernels<T, S>().gather(from, kind.stride(2), to + n * shape.tokens * shape.row() + c * shape.width, shape.row(),
-                               with_bias ? of_bias.of(part) + c * shape.width : nullptr, shape.tokens, shape.width);
-      }
-    }
+HeadGradients merge(const std::array<Tensor, kKinds>& parts, const Tensor& map, const HeadShape& shape, bool with_x,
+                    bool with_bias) {
+  const at::TensorOptions numbers = map.options().dtype(c10::CppTypeToScalarType<T>());
+  const std::int64_t count = parts_of_rows(shape.rows()), width = map.size(1);
+  HeadGradients out{at::empty({shape.rows(), shape.row()}, map.options()),
+                    with_x ? at::empty({shape.rows(), width}, numbers) : Tensor(),
+                    {}};
+  ColumnSum<T> of_bias(with_bias ? count : 1, with_bias ? shape.row() : 1, numbers);
+  std::optional<Map<T, S>> product;
+  if (with_x) product.emplace(map, Turn::kNone);
+  S* const to = writable<S>(out.merged);
+  T* const of_x = writable<T>(out.x);
+  in_parts(shape.rows(), count, [&](std::int64_t part, std::int64_t begin, std::int64_t end) {
+    T* const sums = with_bias ? of_bias.of(part) : nullptr;
+    in_groups(begin, end, [&](std::int64_t first, std::int64_t last) {
+      S* const rows = to + first * shape.row();
+      by_sample(shape, first, last, [&](std::int64_t n, std::int64_t token, std::int64_t row, std::int64_t some) {
+        for (std::int64_t c = 0; c < kKinds * shape.heads; ++c) {
+          const Tensor& kind = parts[static_cast<std::size_t>(c / shape.heads)];
+          const S* const from =
+              data<S>(kind) + n * kind.stride(0) + c % shape.heads * kind.stride(1) + token * kind.stride(2);
+          kernels<T, S>().gather(from, kind.stride(2), rows + row * shape.row() + c * shape.width, shape.row(),
+                                 sums != nullptr ? sums + c * shape.width : nullptr, some, shape.width);
+        }
+      });
+      if (product) product->multiply(rows, last - first, of_x + first * width);
+    });
   });
-  return {out, with_bias ? of_bias.total() : Tensor()};
+  if (with_bias) out.bias = of_bias.total();
+  return out;
 }
 
 class ProjectHeads : public torch::autograd::Function<ProjectHeads> {
@@ -67,17 +104,10 @@ class ProjectHeads : public torch::autograd::Function<ProjectHeads> {
     const at::ScalarType type = operand_type(x);
     const HeadShape shape{x.size(0), x.size(1), heads, weight.size(0) / kKinds / heads};
     const Tensor rows = x.flatten(0, 1).to(type), map = operand(weight, type);
-    const Tensor projected = product(rows, map, Turn::kSecond);
     variable_list out;
     for (std::int64_t kind = 0; kind < kKinds; ++kind)
       out.push_back(at::empty({shape.samples, heads, shape.tokens, shape.width}, x.options().dtype(type)));
-    if (x.scalar_type() == at::kDouble) {
-      split<double, double>(projected, bias, shape, out);
-    } else if (type == at::kFloat) {
-      split<float, float>(projected, bias, shape, out);
-    } else {
-      split<float, c10::BFloat16>(projected, bias, shape, out);
-    }
+    of_types(type, [&]<typename T, typename S>() { project<T, S>(rows, map, bias, shape, out); });
     context->set_materialize_grads(false);
     context->save_for_backward({rows, map});
     context->saved_data["sizes"] = x.sizes();
@@ -100,15 +130,13 @@ class ProjectHeads : public torch::autograd::Function<ProjectHeads> {
                                     : at::zeros({shape.samples, heads, shape.tokens, shape.width}, map.options());
       parts[kind] = part.stride(3) == 1 ? part : part.contiguous();
     }
-    const at::TensorOptions sums = map.options().dtype(map.scalar_type() == at::kDouble ? at::kDouble : at::kFloat);
-    const auto [merged, of_bias] =
-        map.scalar_type() == at::kDouble  ? merge<double, double>(parts, shape, sums, needs[2] != 0)
-        : map.scalar_type() == at::kFloat ? merge<float, float>(parts, shape, sums, needs[2] != 0)
-                                          : merge<float, c10::BFloat16>(parts, shape, sums, needs[2] != 0);
+    const HeadGradients of = of_types(map.scalar_type(), [&]<typename T, typename S>() {
+      return merge<T, S>(parts, map, shape, needs[0] != 0, needs[2] != 0);
+    });
     Tensor of_x, of_weight;
-    if (needs[0] != 0) of_x = product(merged, map, Turn::kNone).view(sizes);
-    if (needs[1] != 0) of_weight = product(merged, rows, Turn::kFirst);
-    return {of_x, of_weight, of_bias, {}};
+    if (needs[0] != 0) of_x = of.x.view(sizes);
+    if (needs[1] != 0) of_weight = product(of.merged, rows, Turn::kFirst);
+    return {of_x, of_weight, of.bias, {}};
   }
 };
 

@@ -2,7 +2,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "engine/fused/branch.h"
-#include "engine/fused/norm_rows.h"
+#include "engine/fused/rows.h"
 
 namespace locus::engine::fused {
 namespace {
@@ -10,37 +10,29 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-class ForkNorm : public torch::autograd::Function<ForkNorm> {
- public:
-  static variable_list forward(AutogradContext* context, const Tensor& x, const Tensor& weight, const Tensor& bias,
-                               double eps) {
-    const NormedRows made = normed_rows(x, {weight, bias, eps}, x.scalar_type());
-    context->set_materialize_grads(false);
-    context->save_for_backward({x, weight, made.mean, made.rstd});
-    return {x, made.rows};
-  }
-
-  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
-    const variable_list saved = context->get_saved_variables();
-    if (!gradients[1].defined()) return {gradients[0], {}, {}, {}};
-    NormGradients out = norm_gradients(gradients[1].contiguous(), saved[0], saved[2], saved[3], saved[1],
-                                       gradients[0].defined() ? gradients[0].contiguous() : Tensor());
-    return {out.x, out.weight, out.bias, {}};
-  }
+struct NormedRows {
+  Tensor rows;        // [..., D]
+  Tensor mean, rstd;  // [rows]
 };
 
-template <typename T, typename S>
-void make_rows(const Tensor& x, const NormWeights& norm, NormedRows& out) {
+template <typename T>
+NormedRows make_rows(const Tensor& x, const NormWeights& norm) {
   const std::int64_t width = x.size(-1), rows = x.numel() / width;
+  NormedRows out{at::empty_like(x), at::empty({rows}, x.options()), at::empty({rows}, x.options())};
   const T *from = data<T>(x), *w = data<T>(norm.weight), *b = data<T>(norm.bias);
-  T *mean = writable<T>(out.mean), *rstd = writable<T>(out.rstd);
-  S* to = writable<S>(out.rows);
+  T *to = writable<T>(out.rows), *mean = writable<T>(out.mean), *rstd = writable<T>(out.rstd);
   in_parts(rows, parts_of_rows(rows), [&](std::int64_t, std::int64_t first, std::int64_t end) {
-    kernels<T, S>().norm(from + first * width, w, b, norm.eps, to + first * width, mean + first, rstd + first,
+    kernels<T, T>().norm(from + first * width, w, b, norm.eps, to + first * width, mean + first, rstd + first,
                          end - first, width);
   });
+  return out;
 }
 
+struct NormGradients {
+  Tensor x, weight, bias;
+};
+
+// For dy, the gradient of the normed rows; `more` [..., D], where it is defined, is added to that of x.
 template <typename T>
 NormGradients make_gradients(const Tensor& dy, const Tensor& x, const Tensor& mean, const Tensor& rstd,
                              const Tensor& weight, const Tensor& more) {
@@ -59,27 +51,29 @@ NormGradients make_gradients(const Tensor& dy, const Tensor& x, const Tensor& me
   return out;
 }
 
-}  // namespace
-
-NormedRows normed_rows(const Tensor& x, const NormWeights& norm, at::ScalarType type) {
-  const std::int64_t rows = x.numel() / x.size(-1);
-  NormedRows out{at::empty(x.sizes(), x.options().dtype(type)), at::empty({rows}, x.options()),
-                 at::empty({rows}, x.options())};
-  if (x.scalar_type() == at::kDouble) {
-    make_rows<double, double>(x, norm, out);
-  } else if (type == at::kFloat) {
-    make_rows<float, float>(x, norm, out);
-  } else {
-    make_rows<float, c10::BFloat16>(x, norm, out);
+class ForkNorm : public torch::autograd::Function<ForkNorm> {
+ public:
+  static variable_list forward(AutogradContext* context, const Tensor& x, const Tensor& weight, const Tensor& bias,
+                               double eps) {
+    const NormWeights norm{weight, bias, eps};
+    const NormedRows made = x.scalar_type() == at::kDouble ? make_rows<double>(x, norm) : make_rows<float>(x, norm);
+    context->set_materialize_grads(false);
+    context->save_for_backward({x, weight, made.mean, made.rstd});
+    return {x, made.rows};
   }
-  return out;
-}
 
-NormGradients norm_gradients(const Tensor& dy, const Tensor& x, const Tensor& mean, const Tensor& rstd,
-                             const Tensor& weight, const Tensor& more) {
-  return x.scalar_type() == at::kDouble ? make_gradients<double>(dy, x, mean, rstd, weight, more)
-                                        : make_gradients<float>(dy, x, mean, rstd, weight, more);
-}
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    const variable_list saved = context->get_saved_variables();
+    if (!gradients[1].defined()) return {gradients[0], {}, {}, {}};
+    const Tensor dy = gradients[1].contiguous(), more = gradients[0].defined() ? gradients[0].contiguous() : Tensor();
+    const NormGradients out = saved[0].scalar_type() == at::kDouble
+                                  ? make_gradients<double>(dy, saved[0], saved[2], saved[3], saved[1], more)
+                                  : make_gradients<float>(dy, saved[0], saved[2], saved[3], saved[1], more);
+    return {out.x, out.weight, out.bias, {}};
+  }
+};
+
+}  // namespace
 
 Forked fork_norm(const Tensor& x, const NormWeights& norm) {
   const variable_list out = ForkNorm::apply(x, norm.weight, norm.bias, norm.eps);

@@ -1,9 +1,8 @@
-// Products by ATen where they have the type of their result, else by the matrix library itself: ATen would round them.
+// Products by the matrix library, of bfloat16 by itself, since ATen would round them, or by our own kernels.
 #include "engine/fused/operands.h"
 
 #include <ATen/Parallel.h>
 #include <ATen/autocast_mode.h>
-#include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <unordered_map>
 
@@ -14,9 +13,24 @@
 // Of oneMKL, within torch's library. Row-major is 101; no transpose 111, transpose 112.
 extern "C" void cblas_gemm_bf16bf16f32(int layout, int turn_a, int turn_b, int m, int n, int k, float alpha,
                                        const void* a, int lda, const void* b, int ldb, float beta, float* c, int ldc);
+extern "C" void sgemm_(const char* turn_a, const char* turn_b, const int* m, const int* n, const int* k,
+                       const float* alpha, const float* a, const int* lda, const float* b, const int* ldb,
+                       const float* beta, float* c, const int* ldc);
+extern "C" void dgemm_(const char* turn_a, const char* turn_b, const int* m, const int* n, const int* k,
+                       const double* alpha, const double* a, const int* lda, const double* b, const int* ldb,
+                       const double* beta, double* c, const int* ldc);
 
 namespace locus::engine::fused {
 namespace {
+
+template <typename... Arguments>
+void gemm(Arguments... arguments) {
+  if constexpr ((std::is_same_v<Arguments, const double*> || ...)) {
+    dgemm_(arguments...);
+  } else {
+    sgemm_(arguments...);
+  }
+}
 
 bool enabled = true;
 
@@ -58,44 +72,45 @@ struct Sizes {
   std::int64_t rows, depth, columns;
 };
 
-// By our own kernels, in parts that each thread makes whole, so that no sum depends on how many there are.
-Tensor by_dot_products(const cpu::Bfloat16Products& own, const Tensor& a, const Tensor& b, Turn turn, Sizes of) {
-  const cpu::Bfloat16Matrix left{bits(a), a.size(1), turn == Turn::kFirst},
-      right{bits(b), b.size(1), turn == Turn::kSecond};
-  const at::TensorOptions numbers = a.options().dtype(at::kFloat);
-  const Tensor packed = at::empty({own.packed_size(of.depth, of.columns)}, numbers);
-  Tensor out = at::empty({of.rows, of.columns}, numbers);
-  float *const to = packed.mutable_data_ptr<float>(), *const c = out.mutable_data_ptr<float>();
-  constexpr std::int64_t kPanels = 4, kRows = 112;  // the least that is worth a thread
+// B of bfloat16 as our own kernels read it.
+Tensor packed(const Tensor& b, bool turn, const Sizes& of) {
+  const cpu::Bfloat16Products& own = cpu::bfloat16_products();
+  Tensor out = at::empty({own.packed_size(of.depth, of.columns)}, b.options().dtype(at::kFloat));
+  const cpu::Bfloat16Matrix from{bits(b), b.size(1), turn};
+  float* const to = out.mutable_data_ptr<float>();
+  constexpr std::int64_t kPanels = 4;  // the least that is worth a thread
   at::parallel_for(0, own.panels(of.columns), kPanels, [&](std::int64_t first, std::int64_t last) {
-    own.pack(right, of.depth, of.columns, first, last, to);
+    own.pack(from, of.depth, of.columns, first, last, to);
   });
+  return out;
+}
+
+void multiply_own(const cpu::Bfloat16Matrix& a, const Tensor& right, const Sizes& of, std::int64_t first,
+                  std::int64_t last, float* c) {
+  const cpu::Bfloat16Products& own = cpu::bfloat16_products();
+  const Tensor room = at::empty({own.room_size()}, right.options());
+  own.multiply(a, right.const_data_ptr<float>(), of.depth, of.columns, first, last, c, room.mutable_data_ptr<float>());
+}
+
+// In parts that each thread makes whole, so that no sum depends on how many there are.
+Tensor by_own(const Tensor& a, const Tensor& b, Turn turn, const Sizes& of) {
+  const Tensor right = packed(b, turn == Turn::kSecond, of);
+  Tensor out = at::empty({of.rows, of.columns}, right.options());
+  float* const c = out.mutable_data_ptr<float>();
+  constexpr std::int64_t kRows = 28;  // the least that is worth a thread
   at::parallel_for(0, of.rows, kRows, [&](std::int64_t first, std::int64_t last) {
-    const Tensor room = at::empty({own.room_size(of.depth)}, numbers);
-    own.multiply(left, to, of.depth, of.columns, first, last, c, room.mutable_data_ptr<float>());
+    multiply_own({bits(a), a.size(1), turn == Turn::kFirst}, right, of, first, last, c + first * of.columns);
   });
   return out;
 }
 
-Tensor by_library(const Tensor& a, const Tensor& b, Turn turn, Sizes of) {
+// C of some rows by the matrix library.
+void by_library(const void* a, bool turn_a, std::int64_t a_row, const Tensor& b, bool turn_b, const Sizes& of,
+                float* c) {
   constexpr int kByRows = 101, kPlain = 111, kTurned = 112;
-  Tensor out = at::empty({of.rows, of.columns}, a.options().dtype(at::kFloat));
-  cblas_gemm_bf16bf16f32(kByRows, turn == Turn::kFirst ? kTurned : kPlain, turn == Turn::kSecond ? kTurned : kPlain,
-                         static_cast<int>(of.rows), static_cast<int>(of.columns), static_cast<int>(of.depth), 1,
-                         a.const_data_ptr(), static_cast<int>(a.size(1)), b.const_data_ptr(),
-                         static_cast<int>(b.size(1)), 0, out.mutable_data_ptr<float>(), static_cast<int>(of.columns));
-  return out;
-}
-
-// Products of two numbers of 8 bits are exact in float32, so widened operands give the same up to the order of sums. The
-// matrix library is not asked without tiles: on some processors it widens as well, on others it takes many times as long.
-Tensor product_of_bfloat16(const Tensor& a, const Tensor& b, Turn turn) {
-  const Sizes of{a.size(turn == Turn::kFirst ? 1 : 0), a.size(turn == Turn::kFirst ? 0 : 1),
-                 b.size(turn == Turn::kSecond ? 0 : 1)};
-  if (has_matrix_tiles()) return by_library(a, b, turn, of);
-  if (const cpu::Bfloat16Products* own = cpu::bfloat16_products()) return by_dot_products(*own, a, b, turn, of);
-  const c10::impl::ExcludeDispatchKeyGuard no_casts(c10::DispatchKey::AutocastCPU);  // they would round the result
-  return at::mm(turned(a.to(at::kFloat), turn == Turn::kFirst), turned(b.to(at::kFloat), turn == Turn::kSecond));
+  cblas_gemm_bf16bf16f32(kByRows, turn_a ? kTurned : kPlain, turn_b ? kTurned : kPlain, static_cast<int>(of.rows),
+                         static_cast<int>(of.columns), static_cast<int>(of.depth), 1, a, static_cast<int>(a_row),
+                         b.const_data_ptr(), static_cast<int>(b.size(1)), 0, c, static_cast<int>(of.columns));
 }
 
 }  // namespace
@@ -124,9 +139,43 @@ Tensor operand(const Tensor& weight, at::ScalarType type) {
   return rounded(weight, type);
 }
 
-Tensor product(const Tensor& a, const Tensor& b, Turn turn) {
-  if (a.scalar_type() == at::kBFloat16) return product_of_bfloat16(a.contiguous(), b.contiguous(), turn);
-  return at::mm(turned(a, turn == Turn::kFirst), turned(b, turn == Turn::kSecond));
+Tensor product(const Tensor& given_a, const Tensor& given_b, Turn turn) {
+  const bool turn_a = turn == Turn::kFirst, turn_b = turn == Turn::kSecond;
+  if (given_a.scalar_type() != at::kBFloat16) return at::mm(turned(given_a, turn_a), turned(given_b, turn_b));
+  const Tensor a = given_a.contiguous(), b = given_b.contiguous();
+  const Sizes of{a.size(turn_a ? 1 : 0), a.size(turn_a ? 0 : 1), b.size(turn_b ? 0 : 1)};
+  if (!has_matrix_tiles()) return by_own(a, b, turn, of);
+  Tensor out = at::empty({of.rows, of.columns}, a.options().dtype(at::kFloat));
+  by_library(a.const_data_ptr(), turn_a, a.size(1), b, turn_b, of, out.mutable_data_ptr<float>());
+  return out;
 }
+
+template <typename T, typename S>
+Map<T, S>::Map(const Tensor& weight, Turn turn)
+    : in_(weight.size(turn == Turn::kNone ? 0 : 1)),
+      out_(weight.size(turn == Turn::kNone ? 1 : 0)),
+      turned_(turn != Turn::kNone),
+      weight_(weight) {
+  if (std::is_same_v<S, c10::BFloat16> && !has_matrix_tiles()) packed_ = packed(weight, turned_, {0, in_, out_});
+}
+
+template <typename T, typename S>
+void Map<T, S>::multiply(const S* x, std::int64_t rows, T* y) const {
+  const Sizes of{rows, in_, out_};
+  if constexpr (std::is_same_v<S, T>) {
+    // By columns, as the library counts, y is [out, rows]: W^T x^T.
+    const int n = static_cast<int>(out_), m = static_cast<int>(rows), k = static_cast<int>(in_), row = turned_ ? k : n;
+    const T one = 1, zero = 0;
+    gemm(turned_ ? "T" : "N", "N", &n, &m, &k, &one, weight_.const_data_ptr<T>(), &row, x, &k, &zero, y, &n);
+  } else if (packed_.defined()) {
+    multiply_own({reinterpret_cast<const std::uint16_t*>(x), in_, false}, packed_, of, 0, rows, y);
+  } else {
+    by_library(x, false, in_, weight_, turned_, of, y);
+  }
+}
+
+template class Map<float, float>;
+template class Map<double, double>;
+template class Map<float, c10::BFloat16>;
 
 }  // namespace locus::engine::fused

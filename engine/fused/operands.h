@@ -14,10 +14,35 @@ at::ScalarType operand_type(const Tensor& tokens);
 Tensor operand(const Tensor& weight, at::ScalarType type);
 
 // The product of two matrices, either of them transposed first, of one type: float64, or float32 and bfloat16, whose
-// products are summed and given back in float32: by the processor's dot products of bfloat16, or where it has none by
-// those of float32, which cost no more than without rounding.
+// products are summed and given back in float32. By the matrix library, but of bfloat16 by our own kernels where the
+// processor has no tiles for it.
 enum class Turn { kNone, kFirst, kSecond };
 Tensor product(const Tensor& a, const Tensor& b, Turn turn);
+
+// What rows are multiplied by, a few at a time: y = x W for W [in, out], or W^T given as [out, in]. Operands are of S, sums
+// of T: <float, float>, <double, double> or <float, c10::BFloat16>. Any number of threads may multiply at the same time, and
+// how rows are divided changes no bit of <float, c10::BFloat16>.
+template <typename T, typename S>
+class Map {
+ public:
+  Map(const Tensor& weight, Turn turn);  // `weight`: contiguous, of S
+
+  // y [rows, out] = x [rows, in] W, rows one after another, in this thread.
+  void multiply(const S* x, std::int64_t rows, T* y) const;
+
+ private:
+  std::int64_t in_, out_;
+  bool turned_;
+  Tensor weight_, packed_;  // the second where our own kernels read it
+};
+
+// made<T, S>() for operands of this type: T, in which is computed, and S, what operands are.
+template <typename Make>
+auto of_types(at::ScalarType operands, const Make& made) {
+  if (operands == at::kDouble) return made.template operator()<double, double>();
+  if (operands == at::kFloat) return made.template operator()<float, float>();
+  return made.template operator()<float, c10::BFloat16>();
+}
 
 // An argument that may be undefined, as nodes of the graph take it, and back.
 inline std::optional<Tensor> maybe(const Tensor& t) { return t.defined() ? std::optional(t) : std::nullopt; }

@@ -22,6 +22,15 @@ inline std::int64_t parts_of_rows(std::int64_t rows) {
   return std::clamp<std::int64_t>(rows / kLeast, 1, kMost);
 }
 
+inline constexpr std::int64_t kGroupRows = 112;
+
+// Calls body(first, end) for groups of at most kGroupRows of the rows [first, end): few enough that what one pass makes of them is still near
+// when the next one reads it.
+template <typename Body>
+void in_groups(std::int64_t first, std::int64_t end, const Body& body) {
+  for (; first < end; first += kGroupRows) body(first, std::min(first + kGroupRows, end));
+}
+
 // A sum over rows, [width], made of one for each part.
 template <typename T>
 class ColumnSum {

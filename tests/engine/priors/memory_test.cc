@@ -3,9 +3,9 @@
 #include <c10/core/CPUAllocator.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <map>
 
 #include "tests/engine/support/models.h"
 
@@ -57,40 +57,69 @@ Step train_step(const PriorSetting& setting, std::int64_t side) {
   return {static_cast<double>(Counting::installed().most()), model->path()};
 }
 
-// Settings whose terms are dense, each with what no form says.
-const std::map<std::string, std::string> kDense = {
-    {"violin_curve_weights_learned", "curves are averaged with a weight each"},
-    {"violin_prefix_learned", "prefix tokens have a number of their own in the mask"},
-    {"violin_distance_learned_order", "a rank is a sum over all pairs"},
-};
-
-class EveryPriorOfForms : public testing::TestWithParam<PriorSetting> {};
-
-TEST_P(EveryPriorOfForms, TakesMemoryLinearInTheTokens) {
-  const std::vector<std::int64_t> inputs = {16, 32, 64};
-  std::vector<double> x, y;
-  for (const std::int64_t side : inputs) {
-    const Step step = train_step(GetParam(), side);
-    EXPECT_EQ(step.path, "flash") << "at side " << side;
-    x.push_back(std::log(static_cast<double>(side * side)));
-    y.push_back(std::log(step.bytes));
+// The value that the setting gives an option, or its default.
+Json value_of(const Json& item, const PriorSetting& setting, const std::string& option) {
+  if (setting.options.contains(option)) return setting.options.at(option);
+  for (const Json& each : item.at("options")) {
+    if (each.at("name") == option) return each.at("default");
   }
-  const double slope = (y.back() - y.front()) / (x.back() - x.front());
-  EXPECT_LT(slope, 1.2);
-  EXPECT_GT(slope, 0.5) << "the counter saw nothing grow";
+  ADD_FAILURE() << setting.id << " says what it does under the option " << option << ", which it has not";
+  return {};
 }
 
-std::vector<PriorSetting> settings_of_forms() {
+// Whether the catalog names the setting as one that makes a tensor of all pairs (facts.all_pairs).
+bool makes_all_pairs(const PriorSetting& setting) {
+  const Json& item = prior_item(setting.id).item.json();
+  const Json named = item.at("facts").value("all_pairs", Json::array());
+  return std::any_of(named.begin(), named.end(), [&](const Json& each) {
+    const Json &when = each.at("when"), &values = when.at("values");
+    const Json value = value_of(item, setting, when.at("option").get<std::string>());
+    return std::find(values.begin(), values.end(), value) != values.end();
+  });
+}
+
+std::vector<PriorSetting> settings_where(bool all_pairs) {
   std::vector<PriorSetting> all;
   for (const PriorItem& item : prior_items()) {
     for (const PriorSetting& setting : test::settings_of(item)) {
-      if (!kDense.contains(setting.name())) all.push_back(setting);
+      if (makes_all_pairs(setting) == all_pairs) all.push_back(setting);
     }
   }
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(Catalog, EveryPriorOfForms, testing::ValuesIn(settings_of_forms()),
+// By how much the largest allocation grows with the tokens: 1 as they do, 2 as their square.
+double growth(const PriorSetting& setting, const std::vector<std::int64_t>& sides) {
+  std::vector<double> x, y;
+  for (const std::int64_t side : sides) {
+    const Step step = train_step(setting, side);
+    EXPECT_EQ(step.path, "flash") << "at side " << side;
+    x.push_back(std::log(static_cast<double>(side * side)));
+    y.push_back(std::log(step.bytes));
+  }
+  return (y.back() - y.front()) / (x.back() - x.front());
+}
+
+class EveryPriorOfForms : public testing::TestWithParam<PriorSetting> {};
+
+TEST_P(EveryPriorOfForms, TakesMemoryLinearInTheTokens) {
+  const double slope = growth(GetParam(), {16, 32, 64});
+  EXPECT_LT(slope, 1.2);
+  EXPECT_GT(slope, 0.5) << "the counter saw nothing grow";
+}
+
+INSTANTIATE_TEST_SUITE_P(Catalog, EveryPriorOfForms, testing::ValuesIn(settings_where(false)),
+                         [](const auto& test) { return test.param.name(); });
+
+// The catalog names no setting without need. Frames are the reason of one, which an image has not.
+class EveryPriorOfPairs : public testing::TestWithParam<PriorSetting> {};
+
+TEST_P(EveryPriorOfPairs, TakesTheSquareAsTheCatalogSays) {
+  if (GetParam().options.contains("cross_frame")) GTEST_SKIP() << "of videos alone";
+  EXPECT_GT(growth(GetParam(), {16, 32}), 1.5);
+}
+
+INSTANTIATE_TEST_SUITE_P(Catalog, EveryPriorOfPairs, testing::ValuesIn(settings_where(true)),
                          [](const auto& test) { return test.param.name(); });
 
 // The counter itself: a dense mask is seen.
