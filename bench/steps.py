@@ -32,7 +32,8 @@ def request_of(prior, size, precision, label):
     """What our program is asked to make."""
     side = size["side"] * size["patch"]
     options = {key: size[key] for key in ("dim", "depth", "heads", "patch")} | {"pool": "mean"}
-    return {"label": label, "precision": precision, "model": {"id": "vit", "options": options}, "channels": 1, "extent": [side, side],
+    return {"label": label, "precision": precision, "model": {"id": "vit", "options": options}, "channels": 1,
+            "extent": [side, side],
             "priors": [] if prior == "none" else [{"id": prior, "options": OPTIONS.get(prior, {})}], "classes": 10,
             "batch": size["batch"]}  # fmt: skip
 
@@ -54,7 +55,8 @@ def measured(priors, size, given):
         taken = in_turn(sides, given.rounds, warm_up=2)  # and compiles
     rows = []
     for prior, found in taken.items():
-        row = {"label": prior, "parameters": ours.facts[f"{prior}:float32"]["parameters"], "seconds": quartiles(found["ours"]),
+        row = {"label": prior, "parameters": ours.facts[f"{prior}:float32"]["parameters"],
+               "seconds": quartiles(found["ours"]),
                "of_none": ratio(found["ours"], taken[priors[0]]["ours"])}  # fmt: skip
         rows.append(row | {way: ratio(found[way], found["ours"]) for way in found if way != "ours"})
     return rows
@@ -89,7 +91,8 @@ def main():
         print(text)
     if given.json:
         with open(given.json, "w") as out:
-            json.dump({"version": 1, "cpu": cpu(), "torch": torch.__version__, "size": given.size, "precision": given.precision, **size,
+            json.dump({"version": 1, "cpu": cpu(), "torch": torch.__version__, "size": given.size,
+                       "precision": given.precision, **size,
                        "rounds": given.rounds, "threads": given.threads, "rows": rows}, out, indent=1)  # fmt: skip
 
 

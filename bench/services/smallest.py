@@ -145,8 +145,9 @@ def main():
             ask("submit", "--watch", str(home / f"{name}.json"))
             seconds = time.perf_counter() - start
         first = first_steps(ask("export", "smallest"))
-        print(json.dumps({"case": "smallest trainings", "slots": given.slots, "trials": given.trials, "seconds": seconds,
-                          "per_second": given.trials / seconds, "first_step_ms": first[len(first) // 2]}))  # fmt: skip
+        print(json.dumps({"case": "smallest trainings", "slots": given.slots, "trials": given.trials,
+                          "seconds": seconds, "per_second": given.trials / seconds,
+                          "first_step_ms": first[len(first) // 2]}))  # fmt: skip
     finally:
         for process in reversed(started):
             process.send_signal(signal.SIGTERM)

@@ -1,10 +1,8 @@
 // What a worker may and may not do: registration, long polls, points, checkpoints, completion, and the fence
 // around each write.
 #include <future>
-#include <set>
 
 #include "core/base/sha256.h"
-#include "server/application/memory.h"
 #include "tests/server/support/fake_worker.h"
 #include "tests/server/support/server_fixture.h"
 
@@ -139,36 +137,6 @@ TEST_F(WorkerProtocol, GrantsOnlyWhatAWorkersRevisionsMatch) {
     ++granted;
   }
   EXPECT_EQ(granted, 6);
-}
-
-TEST_F(WorkerProtocol, TellsAWorkerHowMuchMemoryTheLikeTookOnAnother) {
-  submit(small_specification({{"matrix", {{"prior", {"learned-absolute", "violin"}}}}}));
-  FakeWorker first(channel_, "first"), second(channel_, "second"), gpu(channel_, "gpu");
-  ASSERT_TRUE(first.register_with().ok());
-  ASSERT_TRUE(second.register_with().ok());
-  const auto on_gpu = [](v1::RegisterWorkerRequest& request) { request.mutable_slots(0)->set_device("cuda"); };
-  ASSERT_TRUE(gpu.register_with(on_gpu).ok());
-  const auto next_training = [](FakeWorker& worker) {
-    auto work = worker.acquire();
-    for (; work && work->grant.kind() != "train"; work = worker.acquire()) worker.run(*work, worker_protocol_score);
-    return work;
-  };
-  const auto known = first.acquire();
-  ASSERT_TRUE(known);
-  EXPECT_EQ(known->grant.memory_bytes(), 0);
-  first.peak_memory_bytes = 5000;
-  first.run(*known, worker_protocol_score);
-  const auto elsewhere = next_training(gpu);
-  ASSERT_TRUE(elsewhere);
-  EXPECT_EQ(elsewhere->prior, known->prior);
-  EXPECT_EQ(elsewhere->grant.memory_bytes(), 0) << "of another kind of device";
-  std::set<std::int64_t> told;
-  while (const auto work = next_training(second)) {
-    EXPECT_EQ(work->grant.memory_bytes(), work->prior == known->prior ? 5000 : 0) << work->prior;
-    told.insert(work->grant.memory_bytes());
-    second.run(*work, worker_protocol_score);
-  }
-  EXPECT_EQ(told.size(), 2u);
 }
 
 // Measurements say it of trainings.
