@@ -134,12 +134,13 @@ export const DeleteExperimentResponse = /* @__PURE__ */ message({ artifacts: int
   bytes: long, deleted: flag, kept_for: list(text), name: text, points: long, purging: flag, stages: integer,
   stages_kept: integer, stages_unfinished: integer, trials: integer });
 export type DeleteExperimentResponse = Decoded<typeof DeleteExperimentResponse>;
-export const DemandGroup = /* @__PURE__ */ message({ device_seconds: real, exclusive: flag,
-  memory_bytes: long, oldest_wait_seconds: real, queued: long, revisions: dictionary(integer),
-  without_estimate: long, workers: integer });
+export const DemandGroup = /* @__PURE__ */ message({ device_seconds: real, devices: integer, exclusive: flag,
+  memory_bytes: long, oldest_wait_seconds: real, queued: long, require: dictionary(text),
+  revisions: dictionary(integer), without_estimate: long, workers: integer });
 export type DemandGroup = Decoded<typeof DemandGroup>;
-export const Demand = /* @__PURE__ */ message({ device_seconds: real, groups: list(DemandGroup),
-  groups_left_out: integer, oldest_wait_seconds: real, queued: long, without_estimate: long });
+export const Demand = /* @__PURE__ */ message({ bounded: long, device_seconds: real,
+  groups: list(DemandGroup), groups_left_out: integer, oldest_wait_seconds: real, queued: long,
+  without_estimate: long });
 export type Demand = Decoded<typeof Demand>;
 export const Drawing = /* @__PURE__ */ message({ json: text, sha256: text, step: long });
 export type Drawing = Decoded<typeof Drawing>;
