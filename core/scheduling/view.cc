@@ -321,6 +321,7 @@ std::string Scheduler::View::explain_shut(const Stage& stage, Now now) const {
     for (const auto& [slot, kept] : reserved) {
       if (slot.first != id || !text.empty()) continue;
       const StageId first = kept.turn.key.stage;
+      if (first == stage.row.id) continue;  // for another who wants it, with more devices
       const int devices = records_.requirements_.devices(kept.turn.requirement);
       text = "waits for a free slot: " + worker.row.name + " is kept free for stage " + std::to_string(first) + " (" +
              records_.stages_.at(first).row.kind + "), which " +
