@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <condition_variable>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <memory>
@@ -22,7 +23,8 @@ namespace locus::engine {
 // The board of attempt 1/1, and the ways of its ranks to it. Thread-safe.
 class MeetingPlace {
  public:
-  MeetingPlace() = default;
+  // PyTorch's recorder of what groups do is one for a process, and ranks that begin to add up at once damage it.
+  MeetingPlace() { ::setenv("TORCH_FR_BUFFER_SIZE", "0", 1); }
   MeetingPlace(const MeetingPlace&) = delete;
   MeetingPlace& operator=(const MeetingPlace&) = delete;
 
