@@ -34,6 +34,7 @@ void by_sample(const HeadShape& shape, std::int64_t first, std::int64_t end, con
 // x [B T, D] through the map to `out`, each [B, H, T, d].
 template <typename T, typename S>
 void project(const Tensor& x, const Tensor& map, const Tensor& bias, const HeadShape& shape, variable_list& out) {
+  tell_of_product(x, map);
   const Map<T, S> product(map, Turn::kSecond);
   const S* const from = data<S>(x);
   const T* const b = data<T>(bias);
@@ -73,7 +74,10 @@ HeadGradients merge(const std::array<Tensor, kKinds>& parts, const Tensor& map, 
                     {}};
   ColumnSum<T> of_bias(with_bias ? count : 1, with_bias ? shape.row() : 1, numbers);
   std::optional<Map<T, S>> product;
-  if (with_x) product.emplace(map, Turn::kNone);
+  if (with_x) {
+    tell_of_product(out.merged, map);
+    product.emplace(map, Turn::kNone);
+  }
   S* const to = writable<S>(out.merged);
   T* const of_x = writable<T>(out.x);
   in_parts(shape.rows(), count, [&](std::int64_t part, std::int64_t begin, std::int64_t end) {

@@ -31,6 +31,7 @@ Tensor add_rows(const Tensor& x, const NormWeights& norm, const Maps& maps, cons
       at::empty({count}, numbers),          at::empty({count}, numbers),
       at::empty({count, width}, operands),  at::empty({count, hidden}, operands),
       at::empty({count, hidden}, operands), factors.channels.defined() ? at::empty({count, width}, numbers) : Tensor()};
+  tell_of_product(kept.normed, maps.in), tell_of_product(kept.after, maps.out);
   const Map<T, S> in(maps.in, Turn::kSecond), out(maps.out, Turn::kSecond);
   const Join<T> join(x, out_bias, factors);
   Tensor result = at::empty_like(x);
@@ -75,6 +76,7 @@ MlpGradients back(const Tensor& dy, const Tensor& x, const Tensor& norm_weight, 
   of.x = at::empty_like(x);
   of.before = at::empty({count, hidden}, maps.in.options());
   of.product = branch_gradient<T, S>(dy, join);
+  tell_of_product(of.product, maps.out), tell_of_product(of.before, maps.in);
   ColumnSum<T> norm_weight_sum(parts, width, x.options()), norm_bias_sum(parts, width, x.options()),
       in_bias_sum(parts, hidden, x.options()), out_bias_sum(parts, width, x.options()),
       channels_sum(factors.channels.defined() ? parts : 1, width, x.options());

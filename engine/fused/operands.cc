@@ -3,6 +3,7 @@
 
 #include <ATen/Parallel.h>
 #include <ATen/autocast_mode.h>
+#include <ATen/record_function.h>
 
 #include <unordered_map>
 
@@ -148,6 +149,11 @@ Tensor product(const Tensor& given_a, const Tensor& given_b, Turn turn) {
   Tensor out = at::empty({of.rows, of.columns}, a.options().dtype(at::kFloat));
   by_library(a.const_data_ptr(), turn_a, a.size(1), b, turn_b, of, out.mutable_data_ptr<float>());
   return out;
+}
+
+void tell_of_product(const Tensor& rows, const Tensor& weight) {
+  const c10::IValue told[] = {rows, weight};
+  RECORD_FUNCTION(kProductOperator, c10::ArrayRef<const c10::IValue>(told));
 }
 
 template <typename T, typename S>

@@ -36,6 +36,11 @@ class Map {
   Tensor weight_, packed_;  // the second where our own kernels read it
 };
 
+// Tells whoever counts or profiles operators of a product of rows [.., in] and a weight of in times out numbers, as the
+// dispatcher tells of its own.
+inline constexpr const char* kProductOperator = "locus::product";
+void tell_of_product(const Tensor& rows, const Tensor& weight);
+
 // made<T, S>() for operands of this type: T, in which is computed, and S, what operands are.
 template <typename Make>
 auto of_types(at::ScalarType operands, const Make& made) {

@@ -14,6 +14,7 @@ using torch::autograd::variable_list;
 template <typename T, typename S>
 Tensor add_product(const Tensor& x, const Tensor& rows, const Tensor& map, const Tensor& bias,
                    const BranchFactors& factors, Tensor& branch) {
+  tell_of_product(rows, map);
   const Map<T, S> product(map, Turn::kSecond);
   const Join<T> join(x, bias, factors);
   Tensor out = at::empty_like(x);
@@ -47,6 +48,7 @@ ProductGradients back(const Tensor& dy, const Tensor& map, const Tensor& bias, c
       of_channels(factors.channels.defined() ? parts : 1, width, dy.options());
   std::optional<Map<T, S>> product;
   if (of_rows) {
+    tell_of_product(out.product, map);
     product.emplace(map, Turn::kNone);
     out.rows = at::empty({count, in}, dy.options());
   }

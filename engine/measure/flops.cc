@@ -6,6 +6,7 @@
 #include <ATen/record_function.h>
 
 #include "engine/attention/path.h"
+#include "engine/fused/operands.h"
 
 namespace locus::engine {
 namespace {
@@ -49,6 +50,12 @@ std::int64_t attention(OperatorInputs in) {
   return 2 * q.numel() / q.size(-1) * k.size(-2) * (q.size(-1) + v.size(-1));
 }
 
+// Rows times a weight, however either of them lies.
+std::int64_t product_of_rows(OperatorInputs in) {
+  const Tensor &rows = in[0].toTensor(), &weight = in[1].toTensor();
+  return 2 * rows.size(0) * weight.numel();
+}
+
 const std::map<std::string, Count, std::less<>>& counts() {
   static const std::map<std::string, Count, std::less<>> known = {
       {"aten::mm", product<0>},
@@ -64,7 +71,8 @@ const std::map<std::string, Count, std::less<>>& counts() {
       {"aten::_scaled_dot_product_efficient_attention", attention},
       {"aten::_scaled_dot_product_cudnn_attention", attention},
       {"aten::_scaled_dot_product_fused_attention_overrideable", attention},
-      {kFlashOperator, attention}};
+      {kFlashOperator, attention},
+      {fused::kProductOperator, product_of_rows}};
   return known;
 }
 
