@@ -3,6 +3,7 @@
 #include <future>
 
 #include "core/base/sha256.h"
+#include "server/application/memory.h"
 #include "tests/server/support/fake_worker.h"
 #include "tests/server/support/server_fixture.h"
 
