@@ -39,6 +39,9 @@ if(LocusTorch_FOUND AND NOT TARGET LocusTorch::torch)
   target_include_directories(LocusTorch::torch SYSTEM INTERFACE
     ${LocusTorch_INCLUDE_DIR} ${LocusTorch_INCLUDE_DIR}/torch/csrc/api/include)
   target_compile_definitions(LocusTorch::torch INTERFACE _GLIBCXX_USE_CXX11_ABI=1)
+  # Its headers name themselves in every assertion: as in Locus.cmake, not by where they lie here.
+  target_compile_options(LocusTorch::torch INTERFACE
+    $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:C,CXX>>:-ffile-prefix-map=${LocusTorch_INCLUDE_DIR}=torch>)
   target_link_libraries(LocusTorch::torch INTERFACE
     ${LocusTorch_CPU_LIBRARY} ${LocusTorch_C10_LIBRARY} Threads::Threads dl)
   # CMake itself writes where the libraries lie into what is built, and takes it out of what is installed.

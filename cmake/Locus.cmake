@@ -27,6 +27,13 @@ find_package(Threads REQUIRED)
 # The root of the source tree, also when a part (the engine) is configured alone.
 get_filename_component(LOCUS_ROOT ${CMAKE_CURRENT_LIST_DIR}/.. ABSOLUTE)
 
+# What is handed out does not tell where it was built, and is the same bytes wherever that was: __FILE__, which assertions
+# hold, begins at the source tree. The folder of the build comes last, which counts where one is in the other. Debuggers
+# want whole paths, so builds for them keep those.
+foreach(place ${LOCUS_ROOT}=. ${CMAKE_BINARY_DIR}=build)
+  add_compile_options($<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:C,CXX>>:-ffile-prefix-map=${place}>)
+endforeach()
+
 include(Precompiled)
 include(Processors)
 

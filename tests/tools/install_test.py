@@ -84,6 +84,15 @@ class Install(unittest.TestCase):
         self.assertTrue(os.access(self.at / "share/locus/examples/own-training/train.py", os.X_OK))
         self.assertFalse(os.access(self.at / "share/locus/examples/own-training/README.md", os.X_OK))
 
+    def test_no_program_tells_where_it_was_built(self):
+        cache = (BUILD / "CMakeCache.txt").read_text()
+        torch = re.search(r"^LocusTorch_INCLUDE_DIR:PATH=(.*)/include$", cache, re.M).group(1)
+        for program in [*(self.at / "bin").iterdir(), *(self.at / "lib/locus").glob("*.so")]:
+            held = program.read_bytes()
+            for folder in (ROOT, BUILD, torch, pathlib.Path.home() / ".cache"):
+                named = re.findall(rb"[ -~]*" + re.escape(f"{folder}/".encode()) + rb"[ -~]*", held)
+                self.assertEqual(named[:3], [], program.name)
+
     def test_every_path_that_a_unit_names_is_there(self):
         for prefix in ("/usr/local", "/opt/locus"):
             to = install(self.folder / prefix.replace("/", "-"), prefix, *COMPONENTS)

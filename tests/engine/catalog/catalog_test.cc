@@ -31,8 +31,7 @@ TEST(Catalog, ListsEveryKindAndNoNameTwice) {
 TEST(Catalog, IsFitToBeHashed) { EXPECT_NO_THROW(canonical_json(catalog_json())); }
 
 TEST(Catalog, IsWhatIsCommitted) {
-  const auto file = std::filesystem::path(__FILE__).parent_path().parent_path().parent_path().parent_path() / "engine" /
-                    "catalog.json";
+  const std::filesystem::path file = LOCUS_ENGINE_CATALOG;
   std::ifstream in(file);
   ASSERT_TRUE(in) << file << " is missing";
   // One item at a time, so that a failure names what differs.
