@@ -70,7 +70,7 @@ if(LOCUS_FUZZ)
 endif()
 
 # What `make sanitize` builds and runs: every C++ test but those of the engine that take hours
-# there: on a GPU, of the kernels for one, and those that compute with every prior, which are WHOLE or its contract.
+# there: on a GPU, of the kernels for one, and those that compute with every prior (EVERY_PRIOR, or contract).
 if(LOCUS_FUZZ)
   add_custom_target(locus_sanitized)
 endif()
@@ -85,7 +85,7 @@ function(locus_tell_sanitizers target)
     target_sources(${target} PRIVATE ${LOCUS_ROOT}/cmake/sanitizers/beside_torch.cc)
   endif()
 endfunction()
-function(locus_is_sanitized label whole out)
+function(locus_is_sanitized label every_prior out)
   set(${out} OFF PARENT_SCOPE)
   if(NOT LOCUS_FUZZ)
     return()
@@ -93,7 +93,7 @@ function(locus_is_sanitized label whole out)
   if(CMAKE_CURRENT_SOURCE_DIR MATCHES "/tests/(engine/kernels|gpu_shim)$")
     return()
   endif()
-  if(CMAKE_CURRENT_SOURCE_DIR MATCHES "/tests/engine/" AND (whole OR label MATCHES "^(contract|golden|gpu)$"))
+  if(CMAKE_CURRENT_SOURCE_DIR MATCHES "/tests/engine/" AND (every_prior OR label MATCHES "^(contract|golden|gpu)$"))
     return()
   endif()
   set(${out} ON PARENT_SCOPE)
@@ -103,7 +103,7 @@ endfunction()
 # first build costs half, a later one more than it must, hence not for who changes sources. Names in the anonymous
 # namespaces of a target are therefore unique among its sources.
 option(LOCUS_UNITY "Compile the sources of each target in batches: for a first build" OFF)
-set(LOCUS_UNITY_BATCH 6)  # leaves every core work at the end, and each compiler under a gigabyte or two
+set(LOCUS_UNITY_BATCH 12)  # a batch of few costs nearly what one source costs; more leave a compiler over two gigabytes
 if(LOCUS_UNITY)
   # A batch includes its sources, and GCC takes what it includes for headers, which others might include as well.
   target_compile_options(locus_warnings INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
@@ -140,17 +140,19 @@ function(locus_executable name)
   locus_tell_sanitizers(${name} ${ARG_DEPS})
   locus_use_unity(${name})
   if(ARG_TEST)
+    set_target_properties(${name} PROPERTIES LOCUS_IS_TEST ON)
+    target_compile_options(${name} PRIVATE ${LOCUS_TEST_OPTIONS})
     locus_use_precompiled(${name} TEST)
   else()
     locus_use_precompiled(${name})
   endif()
 endfunction()
 
-# locus_test(name SRCS ... [DEPS ...] [LABELS unit|contract|golden|simulation|integration|e2e|gpu|slow] [TIMEOUT s] [WHOLE])
-# Every TEST is one CTest case; names read as the specification. WHOLE: all of them are one case, where they are so
-# many that starting a process for each would take longer than the tests.
+# locus_test(name SRCS ... [DEPS ...] [LABELS unit|contract|golden|simulation|integration|e2e|gpu|slow] [TIMEOUT s] [WHOLE] [EVERY_PRIOR])
+# Every TEST is one CTest case; names read as the specification. WHOLE: all of them are one case, where starting a
+# process for each would take longer than the tests. EVERY_PRIOR: left out under sanitizers, where it would take hours.
 function(locus_test name)
-  cmake_parse_arguments(ARG "WHOLE" "TIMEOUT" "SRCS;DEPS;LABELS;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(ARG "WHOLE;EVERY_PRIOR" "TIMEOUT" "SRCS;DEPS;LABELS;ENVIRONMENT" ${ARGN})
   if(NOT ARG_LABELS)
     set(ARG_LABELS unit)
   endif()
@@ -161,7 +163,7 @@ function(locus_test name)
   if(labels GREATER 1)
     message(FATAL_ERROR "${name} has ${labels} labels; give it one: discovered cases would have none of them")
   endif()
-  locus_is_sanitized("${ARG_LABELS}" "${ARG_WHOLE}" sanitized)
+  locus_is_sanitized("${ARG_LABELS}" "${ARG_EVERY_PRIOR}" sanitized)
   if(sanitized)
     set(ARG_LABELS sanitized)
     math(EXPR ARG_TIMEOUT "5 * ${ARG_TIMEOUT}")
@@ -173,7 +175,8 @@ function(locus_test name)
   endif()
   if(ARG_WHOLE)
     add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
-    set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT}
+    # COST: long ones begin first, so that no core waits for them at the end.
+    set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT} COST ${ARG_TIMEOUT}
       ENVIRONMENT "${ARG_ENVIRONMENT}")
     return()
   endif()
