@@ -19,7 +19,8 @@ constexpr std::size_t kLabelsShown = 200;  // of wrong ones
 absl::StatusOr<std::string> canonical_labels(const std::string& labels, const std::string& field) {
   if (labels.empty() || labels == "{}") return std::string("{}");
   const auto no_object = [&] {
-    const std::string shown = labels.size() > kLabelsShown ? labels.substr(0, kLabelsShown) + "..." : labels;
+    std::string shown = labels.substr(0, kLabelsShown);
+    if (labels.size() > kLabelsShown) shown += "...";
     return invalid(field, "labels are \"" + valid_utf8(shown) + "\"; give a JSON object such as {\"resolution\":28}");
   };
   if (!Json::accept(labels)) return no_object();
