@@ -155,7 +155,7 @@ class Shuffler {
 
 // The same factor given to other units: between proposals where it is theirs, within them where it is not, so that what
 // else units share stays as it is.
-Ranked shuffled(const Units& units, const Ranked& factor, const OfProposal& all, Shuffler& shuffle) {
+Ranked shuffled(const Ranked& factor, const OfProposal& all, Shuffler& shuffle) {
   const bool theirs = std::all_of(all.begin(), all.end(), [&](const auto& of_one) {
     return std::all_of(of_one.begin(), of_one.end(),
                        [&](std::size_t i) { return factor.rank[i] == factor.rank[of_one.front()]; });
@@ -183,7 +183,7 @@ double chance_error(const Units& units, const Ranked& factor, const OfProposal& 
   double squares = 0;
   int count = 0;
   for (int i = 0; i < kShuffles; ++i) {
-    const double one = estimate(units, shuffled(units, factor, all, shuffle), all);
+    const double one = estimate(units, shuffled(factor, all, shuffle), all);
     if (!std::isfinite(one)) continue;
     squares += one * one;
     ++count;

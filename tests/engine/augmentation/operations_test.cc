@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <filesystem>
 #include <fstream>
 #include <set>
 
@@ -15,6 +14,7 @@
 #include "engine/images/hsv.h"
 #include "tests/engine/augmentation/reference_operations.h"
 #include "tests/engine/images/pattern.h"
+#include "tests/engine/support/sources.h"
 
 namespace locus::engine {
 namespace {
@@ -81,7 +81,7 @@ TEST(Operations, OfTorchvisionAreWhatTheirFormulasSay) {
 }
 
 TEST(Operations, OfPillowGiveItsBytes) {
-  const auto folder = std::filesystem::path(__FILE__).parent_path() / "testdata";
+  const auto folder = test::in_sources("tests/engine/augmentation/testdata");
   const Json recorded = Json::parse(std::ifstream(folder / "pillow_operations.json"));
   std::set<std::string, std::less<>> seen;
   for (const Json& row : recorded.at("rows")) {

@@ -1,18 +1,18 @@
 // What timm's policies made of an image, given the draws of our streams (testdata/timm_policies.py), to the byte.
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <fstream>
 
 #include "core/base/json.h"
 #include "engine/augmentation/policy.h"
 #include "tests/engine/images/pattern.h"
+#include "tests/engine/support/sources.h"
 
 namespace locus::engine {
 namespace {
 
 TEST(TimmPolicy, GivesTheBytesOfTimm) {
-  const auto folder = std::filesystem::path(__FILE__).parent_path() / "testdata";
+  const auto folder = test::in_sources("tests/engine/augmentation/testdata");
   const Json recorded = Json::parse(std::ifstream(folder / "timm_policies.json"));
   const auto from = recorded.at("from").get<std::vector<int>>();
   const Image image = pattern(from[0], from[1], from[2]);

@@ -3,11 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <fstream>
 #include <set>
 
 #include "core/base/json.h"
+#include "tests/engine/support/sources.h"
 
 namespace locus::engine {
 namespace {
@@ -31,7 +31,7 @@ TEST(Catalog, ListsEveryKindAndNoNameTwice) {
 TEST(Catalog, IsFitToBeHashed) { EXPECT_NO_THROW(canonical_json(catalog_json())); }
 
 TEST(Catalog, IsWhatIsCommitted) {
-  const std::filesystem::path file = LOCUS_ENGINE_CATALOG;
+  const auto file = test::in_sources("engine/catalog.json");
   std::ifstream in(file);
   ASSERT_TRUE(in) << file << " is missing";
   // One item at a time, so that a failure names what differs.

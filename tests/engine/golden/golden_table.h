@@ -8,12 +8,13 @@
 #include <fstream>
 
 #include "core/base/json.h"
+#include "tests/engine/support/sources.h"
 
 namespace locus::engine::test {
 
-// Expects `found` to be what the file of that name beside this one holds; with LOCUS_GOLDEN=update it is written instead.
+// Expects `found` to be what the file of that name in this folder holds; with LOCUS_GOLDEN=update it is written instead.
 inline void expect_golden(const char* name, const Json& found) {
-  const std::string file = std::filesystem::path(__FILE__).replace_filename(name);
+  const std::string file = in_sources("tests/engine/golden") / name;
   const char* mode = std::getenv("LOCUS_GOLDEN");
   if (mode && std::string_view(mode) == "update") {
     std::ofstream out(file);

@@ -6,11 +6,11 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <set>
 
 #include "tests/engine/support/models.h"
+#include "tests/engine/support/sources.h"
 
 namespace locus::engine {
 namespace {
@@ -93,7 +93,7 @@ std::vector<GoldenCase> golden_cases() {
   return cases;
 }
 
-std::string golden_file() { return std::filesystem::path(__FILE__).replace_filename("model.json"); }
+std::string golden_file() { return test::in_sources("tests/engine/golden/model.json"); }
 
 bool updating() {
   const char* mode = std::getenv("LOCUS_GOLDEN");

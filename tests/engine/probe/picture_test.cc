@@ -10,6 +10,8 @@
 #include <fstream>
 #include <set>
 
+#include "tests/engine/support/sources.h"
+
 namespace locus::engine {
 namespace {
 
@@ -72,8 +74,7 @@ std::string difference(const Json& a, const Json& b, const std::string& path) {
 }
 
 TEST(Picture, ThoseOfTheCatalogAreCommittedFreshAndSmall) {
-  const auto folder =
-      std::filesystem::path(__FILE__).parent_path().parent_path().parent_path().parent_path() / "engine" / "pictures";
+  const auto folder = test::in_sources("engine/pictures");
   const char* advice = "Write them anew: <build>/bin/locus-trainer picture --all engine/pictures";
   std::set<std::string> wanted, there;
   std::uintmax_t bytes = 0;

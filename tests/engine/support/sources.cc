@@ -1,0 +1,7 @@
+#include "tests/engine/support/sources.h"
+
+namespace locus::engine::test {
+
+std::filesystem::path in_sources(std::string_view file) { return std::filesystem::path(LOCUS_SOURCES) / file; }
+
+}  // namespace locus::engine::test
