@@ -1,3 +1,4 @@
+// The folder of the sources is told to this file alone.
 #include "tests/engine/support/sources.h"
 
 namespace locus::engine::test {
