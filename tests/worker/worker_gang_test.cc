@@ -39,8 +39,9 @@ TEST_F(WorkerGang, SeesAGpuOfItsOwnInEachRank) {
   Daemon daemon(server_.address(), work(), {"slots=2", "device=cuda"});
   ::unsetenv("FAKE_TRAINER_GPUS");
   for (const int rank : {0, 1}) {
-    const auto id = add(
-        {{"steps", 3}, {"at", {{"2", {{"do", "tell-gpus"}, {"rank", rank}}}, {"3", {{"do", "hang"}, {"rank", 1 - rank}}}}}});
+    const auto id =
+        add({{"steps", 3},
+             {"at", {{"2", {{"do", "tell-gpus"}, {"rank", rank}}}, {"3", {{"do", "hang"}, {"rank", 1 - rank}}}}}});
     ASSERT_TRUE(store_.wait_state(id, "failed")) << daemon.log();
     EXPECT_THAT(outcome(id, 1).reason(), HasSubstr("sees GPU " + std::to_string(rank)));
   }
