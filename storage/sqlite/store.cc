@@ -3,6 +3,7 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -26,6 +27,8 @@ using sqlite::Connection;
 constexpr std::uintmax_t kCheckedBytes =
     512 << 20;  // a larger file would hold up the start; its blocks carry checksums anyway
 
+constexpr std::size_t kFewMutations = 256;
+
 class SqliteStore final : public Store {
  public:
   SqliteStore(sqlite::FolderLock lock, std::unique_ptr<Connection> writer, const std::filesystem::path& file,
@@ -37,13 +40,18 @@ class SqliteStore final : public Store {
         readers_(file, options.vfs, options.readers) {}
 
   absl::Status apply(std::span<const Mutation> mutations, Microseconds now_wall_us) override {
-    return writer_.run([&](sqlite::SqliteRows& rows) {
-      sqlite::Writer::Outcome outcome{apply_mutations(rows, mutations, now_wall_us), writes_events(mutations)};
-      const Recounted recounted = recounted_by(mutations);
-      outcome.recounted = recounted.experiments;
-      for (const StageId id : recounted.stages) outcome.recounted.merge(rows.experiments_linking(id));
-      return outcome;
-    });
+    const bool many = mutations.size() > kFewMutations || std::ranges::any_of(mutations, [](const Mutation& one) {
+                        return std::holds_alternative<SaveExperiment>(one);
+                      });
+    return writer_.run(
+        [&](sqlite::SqliteRows& rows) {
+          sqlite::Writer::Outcome outcome{apply_mutations(rows, mutations, now_wall_us), writes_events(mutations)};
+          const Recounted recounted = recounted_by(mutations);
+          outcome.recounted = recounted.experiments;
+          for (const StageId id : recounted.stages) outcome.recounted.merge(rows.experiments_linking(id));
+          return outcome;
+        },
+        many ? sqlite::Writer::Rows::kMany : sqlite::Writer::Rows::kFew);
   }
 
   absl::StatusOr<std::int64_t> append(const PointAppend& append, Microseconds) override {

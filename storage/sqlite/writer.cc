@@ -2,6 +2,7 @@
 #include "storage/sqlite/writer.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "core/base/error.h"
@@ -33,8 +34,8 @@ Writer::~Writer() {
   thread_.join();
 }
 
-absl::Status Writer::run(Work work) {
-  Call call{std::move(work), {}, false};
+absl::Status Writer::run(Work work, Rows rows) {
+  Call call{std::move(work), rows};
   std::unique_lock lock(mutex_);
   queue_.push_back(&call);
   queued_.notify_one();
@@ -60,9 +61,7 @@ void Writer::serve() {
       std::unique_lock lock(mutex_);
       queued_.wait(lock, [&] { return stopping_ || !queue_.empty(); });
       if (queue_.empty()) return;
-      const auto end = queue_.begin() + static_cast<std::ptrdiff_t>(std::min(queue_.size(), kCallsPerCommit));
-      batch.assign(queue_.begin(), end);
-      queue_.erase(queue_.begin(), end);
+      batch = next_batch();
     }
     commit(batch);
     {
@@ -81,13 +80,23 @@ void Writer::serve() {
   }
 }
 
+std::vector<Writer::Call*> Writer::next_batch() {
+  const auto many = [](const Call* call) { return call->rows == Rows::kMany; };
+  auto end = queue_.begin() + static_cast<std::ptrdiff_t>(std::min(queue_.size(), kCallsPerCommit));
+  end = many(queue_.front()) ? queue_.begin() + 1 : std::find_if(queue_.begin(), end, many);
+  std::vector<Call*> batch(queue_.begin(), end);
+  queue_.erase(queue_.begin(), end);
+  return batch;
+}
+
 void Writer::commit(const std::vector<Call*>& batch) {
   absl::Status failure = broken_ ? stopped() : absl::OkStatus();
   if (!broken_) {
     try {
       Transaction transaction(*connection_, Connection::Mode::kWrite);
-      for (Call* call : batch) call->outcome = attempt(call->work);
-      transaction.commit();
+      const bool alone = batch.size() == 1;
+      for (Call* call : batch) call->outcome = attempt(call->work, alone);
+      if (!alone || batch.front()->outcome.status.ok()) transaction.commit();  // otherwise it is rolled back
     } catch (const SqliteError& error) {
       failure = to_status(error);
       if (error.fatal()) {
@@ -102,12 +111,14 @@ void Writer::commit(const std::vector<Call*>& batch) {
   }
 }
 
-Writer::Outcome Writer::attempt(const Work& work) {
+// Alone in its transaction, it needs no savepoint: that is rolled back as a whole.
+Writer::Outcome Writer::attempt(const Work& work, bool alone) {
   try {
-    Savepoint savepoint(*connection_);
+    std::optional<Savepoint> savepoint;
+    if (!alone) savepoint.emplace(*connection_);
     Outcome outcome = work(rows_);
     if (outcome.status.ok()) {
-      savepoint.release();
+      if (savepoint) savepoint->release();
     } else {
       outcome.notify = false;
       outcome.recounted.clear();

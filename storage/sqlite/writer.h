@@ -32,8 +32,11 @@ class Writer {
   explicit Writer(std::unique_ptr<Connection> connection);
   ~Writer();  // finishes what is queued
 
-  // Runs `work` in its own savepoint, rolled back unless its status is OK. Blocks until committed.
-  absl::Status run(Work work);
+  enum class Rows { kFew, kMany };
+
+  // Runs `work`, rolled back unless its status is OK, in a commit with what else waits. One of many rows has a commit of its own:
+  // within a savepoint SQLite walks the pages that changed since it began at the end of every statement. Blocks until committed.
+  absl::Status run(Work work, Rows rows = Rows::kFew);
   // As Store::on_commit. After it returns the former callback is not running and never called again.
   void on_commit(std::function<void(std::int64_t)> callback);
   // How often it has committed what may have changed the trials, stages or attempts of an experiment. What is read after
@@ -43,12 +46,14 @@ class Writer {
  private:
   struct Call {
     Work work;
-    Outcome outcome;
+    Rows rows;
+    Outcome outcome = {};
     bool done = false;
   };
   void serve();
+  std::vector<Call*> next_batch();  // of queue_, whose mutex is held
   void commit(const std::vector<Call*>& batch);
-  Outcome attempt(const Work& work);
+  Outcome attempt(const Work& work, bool alone);
   void tell_watchers(const std::vector<Call*>& batch);
   void shrink_log();
 
