@@ -27,7 +27,7 @@ using sqlite::Connection;
 constexpr std::uintmax_t kCheckedBytes =
     512 << 20;  // a larger file would hold up the start; its blocks carry checksums anyway
 
-constexpr std::size_t kFewMutations = 256;
+constexpr std::size_t kFewMutations = 256;  // what changes more is committed by itself
 
 class SqliteStore final : public Store {
  public:
