@@ -103,7 +103,7 @@ endfunction()
 # first build costs half, a later one more than it must, hence not for who changes sources. Names in the anonymous
 # namespaces of a target are therefore unique among its sources.
 option(LOCUS_UNITY "Compile the sources of each target in batches: for a first build" OFF)
-set(LOCUS_UNITY_BATCH 12)  # a batch of few costs nearly what one source costs; more leave a compiler over two gigabytes
+set(LOCUS_UNITY_BATCH 12)  # a batch of few costs nearly what two sources cost; a larger one keeps fewer cores at work
 if(LOCUS_UNITY)
   # A batch includes its sources, and GCC takes what it includes for headers, which others might include as well.
   target_compile_options(locus_warnings INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)

@@ -41,7 +41,7 @@ endfunction()
 # Users must compile with the very flags of the header: executables are made of position-independent code as well.
 set(LOCUS_PRECOMPILED_OPTIONS -fPIC)
 # Tests are compiled more often than they run: what they test is optimized, they themselves hardly (-O1 takes a third longer to
-# compile, -O2 two thirds, and no suite is noticeably slower).
+# compile, -O2 two thirds).
 set(LOCUS_TEST_OPTIONS $<$<CONFIG:Release>:-Og>)
 # ccache takes part only if told what it may ignore about the header.
 if(CCACHE_PROGRAM AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
