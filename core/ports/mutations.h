@@ -29,8 +29,9 @@ struct SaveExperiment {
   // expected_revision 0 inserts (EXPERIMENT_EXISTS if the name is taken); otherwise the stored revision must
   // equal it (WRONG_STATE) and row.revision = expected_revision + 1. Cells and trials are upserted by
   // ordinal, stages inserted (id and identity unique, blocked, queued, held or cancelled, attempt 0;
-  // WRONG_STATE), trial_stages upserted by (trial, role) and read back in the order given here. Cells, trials
-  // and stages referred to must exist afterwards. INVALID_ARGUMENT for a stop point below kNoFurther.
+  // WRONG_STATE), trial_stages upserted by (trial, role) and read back in the order given here; of a trial given here that
+  // is not retired, links of other roles go. Cells, trials and stages referred to must exist afterwards. INVALID_ARGUMENT
+  // for a stop point below kNoFurther.
   std::int64_t expected_revision = 0;
   ExperimentRow row;
   std::vector<CellRow> cells;

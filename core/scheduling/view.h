@@ -47,6 +47,7 @@ class Scheduler::View {
   std::string explain_late(const Stage& stage, Now now) const;
   bool meets_one(const Worker& worker, const Stage& stage) const;
   std::string explain_placement(const Stage& stage, int able) const;
+  std::string explain_kind(const Stage& stage) const;
   std::string explain_bounds(const Stage& stage) const;
   std::string explain_place(const Stage& stage) const;
   static std::string clock_text(Microseconds wall);

@@ -71,7 +71,19 @@ std::string Scheduler::View::explain_placement(const Stage& stage, int able) con
       between = ", ";
     }
   }
-  return text;
+  return text + explain_kind(stage);
+}
+
+// The first of the workers whose labels are as asked, and why it does not run the stage.
+std::string Scheduler::View::explain_kind(const Stage& stage) const {
+  for (const auto& [id, worker] : records_.workers_) {
+    if (!worker.connected || !meets_one(worker, stage)) continue;
+    const auto missing = first_missing(records_.requirements_[stage.requirement], worker.revisions);
+    const bool drains = worker.row.state == WorkerState::kDraining;
+    if (!drains && !missing) continue;
+    return "; " + worker.row.name + ", of that kind, " + (drains ? "drains" : "lacks " + *missing);
+  }
+  return "";
 }
 
 // Of a stage that a connected worker could run: which bound keeps every account from taking it, on every such worker.

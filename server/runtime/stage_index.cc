@@ -25,18 +25,17 @@ void StageIndex::load(const Snapshot& snapshot) {
 
 void StageIndex::apply(const SaveExperiment& saved) {
   names_[saved.row.id] = saved.row.name;
-  std::set<std::int64_t> retired;
-  for (const auto& trial : saved.trials) {
-    if (trial.retired) retired.insert(trial.ordinal);
-  }
-  if (!retired.empty()) {
+  std::set<std::int64_t> given, retired;
+  for (const auto& trial : saved.trials) (trial.retired ? retired : given).insert(trial.ordinal);
+  if (saved.expected_revision > 0) {
     for (auto& [stage, list] : references_) {
-      std::erase_if(
-          list, [&](const TrialReference& w) { return w.experiment == saved.row.id && retired.count(w.trial) > 0; });
+      std::erase_if(list, [&](const TrialReference& w) {
+        return w.experiment == saved.row.id && (given.contains(w.trial) || retired.contains(w.trial));
+      });
     }
   }
   for (const auto& link : saved.trial_stages) {
-    if (retired.count(link.trial) == 0) add(link.stage_id, {saved.row.id, link.trial});
+    if (!retired.contains(link.trial)) add(link.stage_id, {saved.row.id, link.trial});
   }
 }
 

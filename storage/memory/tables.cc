@@ -61,6 +61,9 @@ void MemoryTables::put_trial(ExperimentId experiment, const TrialRow& row) {
 void MemoryTables::put_trial_stage(ExperimentId experiment, const TrialStageRow& row, std::int64_t position) {
   links.put({experiment, row.trial, row.role}, {position, row.stage_id, row.until_step});
 }
+void MemoryTables::erase_trial_stage(ExperimentId experiment, std::int64_t trial, const std::string& role) {
+  links.erase({experiment, trial, role});
+}
 
 std::optional<std::string> MemoryTables::request(const std::string& request_id) { return copy(requests, request_id); }
 void MemoryTables::put_request(const std::string& request_id, const std::string& name, Microseconds) {

@@ -87,6 +87,7 @@ class MemoryTables final : public Rows {
   bool has_trial(ExperimentId experiment, std::int64_t ordinal) override;
   void put_trial(ExperimentId experiment, const TrialRow& row) override;
   void put_trial_stage(ExperimentId experiment, const TrialStageRow& row, std::int64_t position) override;
+  void erase_trial_stage(ExperimentId experiment, std::int64_t trial, const std::string& role) override;
   std::map<std::string, std::int64_t> positions(ExperimentId experiment, std::int64_t trial) override;
   std::optional<std::string> request(const std::string& request_id) override;
   void put_request(const std::string& request_id, const std::string& name, Microseconds now) override;

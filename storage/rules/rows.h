@@ -37,6 +37,7 @@ class Rows {
   virtual bool has_trial(ExperimentId experiment, std::int64_t ordinal) = 0;
   virtual void put_trial(ExperimentId experiment, const TrialRow& row) = 0;
   virtual void put_trial_stage(ExperimentId experiment, const TrialStageRow& row, std::int64_t position) = 0;
+  virtual void erase_trial_stage(ExperimentId experiment, std::int64_t trial, const std::string& role) = 0;
   virtual std::map<std::string, std::int64_t> positions(ExperimentId experiment,
                                                         std::int64_t trial) = 0;  // of its links, by role
   virtual std::optional<std::string> request(const std::string& request_id) = 0;  // the experiment's name

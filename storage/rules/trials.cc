@@ -1,7 +1,10 @@
 // The rows of an experiment.
 #include "storage/rules/trials.h"
 
+#include <map>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "storage/rules/refusals.h"
 
@@ -43,6 +46,29 @@ absl::Status insert_stages(Rows& rows, std::span<const StageRow> stages) {
     }
   }
   return absl::OkStatus();
+}
+
+absl::Status put_links(Rows& rows, ExperimentId experiment, std::span<const TrialStageRow> links) {
+  std::map<std::int64_t, std::int64_t> position;  // within each trial
+  for (const TrialStageRow& link : links) {
+    if (!rows.has_trial(experiment, link.trial)) return refusal::trial_not_found(experiment, link.trial);
+    if (!rows.stage(link.stage_id)) return refusal::stage_not_found(link.stage_id);
+    LOCUS_RETURN_IF_ERROR(check_stop_point(link));
+    rows.put_trial_stage(experiment, link, position[link.trial]++);
+  }
+  return absl::OkStatus();
+}
+
+void drop_other_links(Rows& rows, ExperimentId experiment, std::span<const TrialRow> trials,
+                      std::span<const TrialStageRow> links) {
+  std::set<std::pair<std::int64_t, std::string>> given;
+  for (const TrialStageRow& link : links) given.emplace(link.trial, link.role);
+  for (const TrialRow& trial : trials) {
+    if (trial.retired) continue;
+    for (const auto& [role, position] : rows.positions(experiment, trial.ordinal)) {
+      if (!given.contains({trial.ordinal, role})) rows.erase_trial_stage(experiment, trial.ordinal, role);
+    }
+  }
 }
 
 absl::Status check_stop_point(const TrialStageRow& link) {

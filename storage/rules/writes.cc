@@ -42,13 +42,8 @@ class Rules {
     LOCUS_RETURN_IF_ERROR(save_row(m));
     LOCUS_RETURN_IF_ERROR(put_trials(rows_, m.row.id, m.cells, m.trials));
     LOCUS_RETURN_IF_ERROR(insert_stages(rows_, m.stages));
-    std::map<std::int64_t, std::int64_t> position;  // within each trial, in the order given
-    for (const TrialStageRow& link : m.trial_stages) {
-      if (!rows_.has_trial(m.row.id, link.trial)) return refusal::trial_not_found(m.row.id, link.trial);
-      if (!rows_.stage(link.stage_id)) return refusal::stage_not_found(link.stage_id);
-      LOCUS_RETURN_IF_ERROR(check_stop_point(link));
-      rows_.put_trial_stage(m.row.id, link, position[link.trial]++);
-    }
+    LOCUS_RETURN_IF_ERROR(put_links(rows_, m.row.id, m.trial_stages));
+    if (m.expected_revision > 0) drop_other_links(rows_, m.row.id, m.trials, m.trial_stages);
     return remember_request(m);
   }
 

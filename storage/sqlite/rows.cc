@@ -77,6 +77,12 @@ void SqliteRows::put_trial_stage(ExperimentId experiment, const TrialStageRow& r
       .run();
 }
 
+void SqliteRows::erase_trial_stage(ExperimentId experiment, std::int64_t trial, const std::string& role) {
+  db_.prepare("DELETE FROM trial_stage WHERE experiment_id = ? AND trial = ? AND role = ?")
+      .bind(experiment, trial, role)
+      .run();
+}
+
 std::optional<std::string> SqliteRows::request(const std::string& request_id) {
   auto s = db_.prepare("SELECT experiment FROM idempotency WHERE request_id = ?");
   if (!s.bind(request_id).step()) return std::nullopt;

@@ -20,8 +20,8 @@ namespace {
 using namespace std::chrono_literals;
 using SearchClock = std::chrono::steady_clock;
 
-constexpr auto kStrikeWithin = 5s;  // then it is looked whether the search is over
-constexpr auto kSearchAtMost = 240s;
+constexpr auto kStrikeWithin = 5s;   // then it is looked whether the search is over
+constexpr auto kQuietAtMost = 360s;  // with nothing to strike at: longer than any stage waits before it tries again
 constexpr std::size_t kNoStageCount = std::numeric_limits<std::size_t>::max();  // how many there will be is decided
 
 class Searched {
@@ -61,7 +61,7 @@ class Searched {
   // Strikes until the search is over.
   void disturb(Cluster& cluster, int search) {
     submit(cluster, search);
-    const auto until = SearchClock::now() + kSearchAtMost;
+    auto until = SearchClock::now() + kQuietAtMost;
     while (cluster.state_of(name_of(search)) != "completed") {
       if (SearchClock::now() > until) {
         findings_.problems.push_back(name_of(search) + " did not complete; the logs are in " + options_.work.string());
@@ -71,11 +71,11 @@ class Searched {
         ::poll(nullptr, 0, 500);
         continue;
       }
-      strike(cluster);
+      if (strike(cluster)) until = SearchClock::now() + kQuietAtMost;
     }
   }
 
-  void strike(Cluster& cluster) {
+  bool strike(Cluster& cluster) {
     const unsigned whom = random_() % 3;
     std::string worker;
     const bool struck = cluster.witness().strike(kNoStageCount, kStrikeWithin, [&](const std::string& name) {
@@ -84,7 +84,7 @@ class Searched {
       if (whom == 1) cluster.kill_worker(name);
       if (whom == 2) cluster.kill_server();
     });
-    if (!struck) return;
+    if (!struck) return false;
     ++kills_;
     std::cout << "chaos: kill " << kills_ << ": "
               << (whom == 0   ? "trainer of " + worker
@@ -93,10 +93,11 @@ class Searched {
               << "\n";
     if (whom == 1) cluster.restart_worker(worker);
     if (whom == 2) cluster.restart_server();
+    return true;
   }
 
   bool completes(Cluster& cluster, int search) {
-    const auto until = SearchClock::now() + kSearchAtMost;
+    const auto until = SearchClock::now() + kQuietAtMost;
     while (cluster.state_of(name_of(search)) != "completed") {
       if (SearchClock::now() > until) {
         findings_.problems.push_back("the undisturbed " + name_of(search) + " did not complete");

@@ -120,6 +120,26 @@ TEST_F(HardwareAlike, HoldsAfterARestartAndAnExtension) {
   EXPECT_TRUE(h.ask("b"));
 }
 
+TEST_F(HardwareAlike, WaitsForWhoeverHasItAndSaysWhyThatOneDoesNotRunIt) {
+  h.submit(cells({"a", "b"}));
+  ASSERT_TRUE(h.ask("b"));
+  ASSERT_TRUE(h.drain("second", Drain::kNoNewWork));
+  EXPECT_THAT(h.explain(h.train("b")), HasSubstr("(placement.alike); second, of that kind, drains"));
+  ASSERT_TRUE(h.drain("second", Drain::kNone));
+  WorkerRegistered without;
+  without.name = "second";
+  without.session = "b2";
+  without.host = "host";
+  without.slots_json = "[]";
+  without.slots = {{"cpu", 0, 1}};
+  without.labels = gpu("H100");
+  without.revisions = Harness::default_revisions();
+  without.revisions.erase("prior/b");
+  without.take_over = true;
+  ASSERT_TRUE(h.announce(without));
+  EXPECT_THAT(h.explain(h.train("b")), HasSubstr("(placement.alike); second, of that kind, lacks prior/b"));
+}
+
 TEST_F(HardwareAlike, IsOfEachExperimentAlone) {
   h.submit(cells({"a", "b"}));
   h.submit(cells({"c", "d"}, "other"));

@@ -272,6 +272,9 @@ void Chaos::tend(int times) {
   for (const std::string& name : names_) (void)server.set_state(name, ExperimentState::kActive);
   for (const auto& worker : cluster_.workers) (void)server.drain(worker->name(), Drain::kNone);
   lift_bounds();
+  if (times == 0) {  // what still waits may wait for the data of the one worker of a kind
+    for (const auto& worker : cluster_.workers) worker->repair_data();
+  }
   if (times > 0) world_.at(world_.now() + 60 * kSecond, [this, times] { tend(times - 1); });
 }
 

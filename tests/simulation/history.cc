@@ -35,7 +35,8 @@ void count(Cluster& cluster, Outcome& outcome) {
   for (const char* what :
        {"grants that fit before another begins", "grants to a worker that ends", "grants on workers alike",
         "reasons that name a size", "reasons that name what slots are kept for", "reasons that name what runs alone",
-        "reasons that name a label", "reasons that name an end", "reasons that name who comes first"})
+        "reasons that name a label", "reasons that name one of the kind", "reasons that name an end",
+        "reasons that name who comes first"})
     outcome.seen[what] += cluster.ledger.places().seen(what);
   for (const auto& worker : cluster.workers) outcome.seen["attempts fenced and freed again"] += worker->freed();
 }

@@ -96,7 +96,8 @@ void PlaceWatch::check_kept(StageId stage, const std::string& reason, const Snap
   }
 }
 
-// "1 of 2 workers that could run it have no pool=vision"; after the first clause others may follow.
+// "1 of 2 workers that could run it have no pool=vision"; after the first clause others may follow, and in the end
+// "; w1, of that kind, drains" or "lacks dataset/d at revision 1".
 void PlaceWatch::check_kind(StageId stage, const std::string& reason, const Snapshot& stored) {
   const auto failing = between(reason, "another kind: ", " of ");
   const auto able = failing ? between(reason, ": " + *failing + " of ", " worker") : std::nullopt;
@@ -112,6 +113,16 @@ void PlaceWatch::check_kind(StageId stage, const std::string& reason, const Snap
   if (!right || std::stoi(*failing) < 1 || std::stoi(*failing) > std::stoi(*able) || std::stoi(*able) > workers)
     throw untrue(stage, reason);
   ++seen_["reasons that name a label"];
+  const std::size_t of_kind = reason.find(", of that kind, ");
+  if (of_kind == std::string::npos) return;
+  const std::size_t name = reason.rfind("; ", of_kind) + 2;
+  const auto worker = std::ranges::find(stored.workers, reason.substr(name, of_kind - name), &WorkerRow::name);
+  const bool alike = worker != stored.workers.end() && std::ranges::any_of(asked, [&](const PlacementRules& rules) {
+                       return first_unmet(rules, stored_labels(worker->labels_json).effective()).empty();
+                     });
+  const bool drains = reason.ends_with(", of that kind, drains");
+  if (!alike || drains != (worker->drain != Drain::kNone)) throw untrue(stage, reason);
+  ++seen_["reasons that name one of the kind"];
 }
 
 // "w1 ends in 20 s and this takes about 40 s"

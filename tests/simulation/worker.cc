@@ -305,6 +305,12 @@ void WorkerProcess::train(Key key, std::int64_t life) {
   });
 }
 
+void WorkerProcess::repair_data() {
+  traits_.holds_data = true;
+  traits_.bad_data = found_bad_ = false;
+  if (responsive()) book_.session_unknown();  // to say so
+}
+
 // The planted defect: what had parked does not go on as it was.
 double WorkerProcess::strayed(Key key, const Trainer& trainer) const {
   if (mutant_ != Mutant::kGoesOnAstray || trainer.grant.resume_step == 0) return 0;

@@ -60,6 +60,7 @@ class WorkerProcess final : public Process {
     traits_.per_device = per_device;
     traits_.lifetime = lifetime;
   }
+  void repair_data();  // its owner installs the data set, sound
 
  private:
   enum class Phase { kTraining, kStopping, kTimeUp, kFinished };

@@ -121,6 +121,19 @@ TEST_P(ExperimentContract, RefusesATakenId) {
   expect_refused({again}, StatusCode::kFailedPrecondition, "WRONG_STATE");
 }
 
+TEST_P(ExperimentContract, LinksAKeptTrialToWhatItsNewRevisionGivesAlone) {
+  make_world();
+  SaveExperiment shorter = extension();
+  shorter.trials = {{0, 0, 0, false}, {1, 0, 1, true}};
+  shorter.stages.clear();
+  shorter.trial_stages = {{0, "train", 1}};
+  must({shorter});
+  const auto trials = store().trials(1, -1, 100).value();
+  ASSERT_EQ(trials[0].stages.size(), 1u) << "its evaluation is wanted no more";
+  for (const auto loaded = get(store().load()); const auto& reference : loaded.references)
+    EXPECT_NE(reference.stage, 2) << "nobody wants it after a restart";
+}
+
 TEST_P(ExperimentContract, ExtendsARevisionAndRetiresTrials) {
   make_world();
   must({extension()});
@@ -131,6 +144,7 @@ TEST_P(ExperimentContract, ExtendsARevisionAndRetiresTrials) {
   const auto trials = store().trials(1, -1, 100).value();
   ASSERT_EQ(trials.size(), 3u);
   EXPECT_FALSE(trials[0].trial.retired);
+  EXPECT_EQ(trials[0].stages.size(), 2u) << "the revision does not name it";
   EXPECT_TRUE(trials[1].trial.retired);
   EXPECT_EQ(trials[2].stages[0].stage.id, 5);
   EXPECT_EQ(trials[2].stages[1].stage.id, 2);

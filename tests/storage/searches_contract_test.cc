@@ -228,7 +228,7 @@ TEST_P(SearchContract, KeepsStopPointsThatASubmissionGives) {
   EXPECT_THAT(links(0), ElementsAre("train>1@50", "evaluate>2@0"));
   m.expected_revision = 1, m.row.revision = 2, m.request_id = "request-2";
   m.stages.clear();
-  m.trial_stages = {{0, "train", 1, 70}};
+  m.trial_stages = {{0, "train", 1, 70}, {0, "evaluate", 2}};
   must({m});
   EXPECT_THAT(links(0), ElementsAre("train>1@70", "evaluate>2@0"));
   m.expected_revision = 2, m.row.revision = 3;
