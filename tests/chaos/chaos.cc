@@ -257,6 +257,7 @@ class Chaos {
         stages_ = cluster.submit(options_.spec, changes(++replicates));
       } else {
         cluster.submit(options_.spec, changes(replicates));  // revives what was held or failed
+        cluster.undrain();
       }
     }
     for (int i = 0; !cluster.witness().wait_succeeded(stages_, 90s); ++i) {
@@ -266,6 +267,7 @@ class Chaos {
         break;
       }
       cluster.submit(options_.spec, changes(replicates));
+      cluster.undrain();
     }
     if (!cluster.stop()) fail("the server did not end on SIGTERM");
     for (const std::string& contradiction : cluster.witness().contradictions()) fail(contradiction);

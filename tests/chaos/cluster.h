@@ -48,6 +48,7 @@ class Cluster {
   Witness& witness() { return witness_; }
   std::filesystem::path database() const { return folder_ / "data" / "locus.db"; }
 
+  void undrain();  // workers on which all failed the server drains: a person looks and has them go on
   // Submits and returns how many stages the experiment has. Retries while the server is away.
   std::size_t submit(const std::filesystem::path& specification, const std::vector<std::string>& changes);
 

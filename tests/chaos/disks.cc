@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
+#include <string>
 
 #include "core/base/fd.h"
 
@@ -16,7 +17,6 @@ namespace locus::chaos {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr char kSize[] = "size=256m,mode=0700";
 constexpr off_t kLargest = 64 << 20, kSmallest = 4096;
 
 fs::path ballast_of(const fs::path& folder) { return folder / "ballast"; }
@@ -33,9 +33,11 @@ std::string begin_own_mounts() {
   return {};
 }
 
-void mount_small_disk(const fs::path& folder) {
+void mount_small_disk(const fs::path& folder, int mebibytes) {
   fs::create_directories(folder);
-  if (::mount("locus-chaos", folder.c_str(), "tmpfs", MS_NODEV | MS_NOSUID, kSize) != 0) cannot("mount", folder);
+  const std::string options = "mode=0700,size=" + std::to_string(mebibytes) + "m";
+  if (::mount("locus-chaos", folder.c_str(), "tmpfs", MS_NODEV | MS_NOSUID, options.c_str()) != 0)
+    cannot("mount", folder);
 }
 
 void fill_disk(const fs::path& folder) {

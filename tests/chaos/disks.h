@@ -10,8 +10,8 @@ namespace locus::chaos {
 // Empty, or why it cannot be.
 std::string begin_own_mounts();
 
-// A file system of 256 MiB in memory, mounted at `folder`, which is made. Throws std::runtime_error.
-void mount_small_disk(const std::filesystem::path& folder);
+// A file system in memory, mounted at `folder`, which is made. Throws std::runtime_error.
+void mount_small_disk(const std::filesystem::path& folder, int mebibytes);
 
 // Takes all room that the disk has left, with one file; free_disk() gives it back. Both throw std::runtime_error.
 void fill_disk(const std::filesystem::path& folder);

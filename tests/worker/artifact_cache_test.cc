@@ -70,6 +70,22 @@ TEST_F(ArtifactCacheTest, TrimsWhatNobodyHolds) {
   EXPECT_FALSE(has("held by someone"));
 }
 
+TEST_F(ArtifactCacheTest, KeepsNoMoreThanTheDiskHasFreeBesides) {
+  std::int64_t left = 100;
+  auto cache = *ArtifactCache::open(folder_ / "cache", /*max_bytes=*/1000, [&] { return left; });
+  cache->adopt(file(std::string(40, 'a'))).IgnoreError();
+  auto held = *cache->adopt(file(std::string(40, 'b')));
+  EXPECT_TRUE(has(std::string(40, 'a')));
+  left = 20;  // others took the rest
+  cache->make_room();
+  EXPECT_FALSE(has(std::string(40, 'a')));
+  EXPECT_TRUE(has(std::string(40, 'b'))) << "somebody holds it";
+  cache->adopt(file(std::string(30, 'c'))).IgnoreError();
+  cache->adopt(file("small")).IgnoreError();
+  EXPECT_FALSE(has(std::string(30, 'c'))) << "35 bytes beside 20";
+  EXPECT_TRUE(has("small"));
+}
+
 TEST_F(ArtifactCacheTest, TakesNothingOverThroughALink) {
   std::filesystem::create_directories(folder_ / "theirs");
   std::ofstream(folder_ / "theirs" / "secret") << "secret";

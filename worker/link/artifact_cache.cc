@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
+#include <limits>
+#include <utility>
 #include <vector>
 
 #include "core/base/error.h"
@@ -26,6 +28,15 @@ bool is_digest(const std::string& text) {
   return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
+// A disk that does not say is taken for an empty one.
+std::int64_t free_bytes_of(const fs::path& folder) {
+  std::error_code error;
+  const auto space = fs::space(folder, error);
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  return error || space.available > static_cast<std::uintmax_t>(kMost / 2) ? kMost / 2
+                                                                           : static_cast<std::int64_t>(space.available);
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> file_sha256(const fs::path& path) {
@@ -40,14 +51,16 @@ absl::StatusOr<std::string> file_sha256(const fs::path& path) {
   return hash.hex_digest();
 }
 
-absl::StatusOr<std::unique_ptr<ArtifactCache>> ArtifactCache::open(const fs::path& folder, std::int64_t max_bytes) {
+absl::StatusOr<std::unique_ptr<ArtifactCache>> ArtifactCache::open(const fs::path& folder, std::int64_t max_bytes,
+                                                                   std::function<std::int64_t()> free_bytes) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) return cache_error("create", folder, error);
   for (const auto& entry : fs::directory_iterator(folder, error)) {  // left by a daemon that was killed
     if (entry.path().filename().string().starts_with("taken-")) fs::remove(entry.path(), error);
   }
-  std::unique_ptr<ArtifactCache> cache(new ArtifactCache(folder, max_bytes));
+  if (!free_bytes) free_bytes = [folder] { return free_bytes_of(folder); };
+  std::unique_ptr<ArtifactCache> cache(new ArtifactCache(folder, max_bytes, std::move(free_bytes)));
   cache->bytes_ = max_bytes + 1;  // unknown: the first arrival looks
   return cache;
 }
@@ -115,7 +128,12 @@ void ArtifactCache::arrived(const fs::path& blob) {
   std::error_code ignored;
   const auto bytes = fs::file_size(blob, ignored);
   if (!ignored) bytes_ += static_cast<std::int64_t>(bytes);
-  if (bytes_ > max_bytes_) trim();
+  if (bytes_ > max_bytes_ || bytes_ > free_bytes_()) trim();
+}
+
+void ArtifactCache::make_room() {
+  std::lock_guard lock(mutex_);
+  if (bytes_ > free_bytes_()) trim();
 }
 
 void ArtifactCache::trim() {
@@ -137,9 +155,10 @@ void ArtifactCache::trim() {
     total += file.bytes;
     files.push_back(std::move(file));
   }
+  const std::int64_t most = std::min(max_bytes_, (total + free_bytes_()) / 2);  // what leaves is free then
   std::sort(files.begin(), files.end(), [](const File& a, const File& b) { return a.used < b.used; });
   for (const File& file : files) {
-    if (total <= max_bytes_) break;
+    if (total <= most) break;
     if (!is_digest(file.path.filename().string())) continue;  // under way
     fs::remove(file.path, error);
     checked_.erase(file.path.filename().string());

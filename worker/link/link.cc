@@ -162,6 +162,7 @@ void Link::granted(const v1::StageGrant& grant, Microseconds request_sent) {
     session_->offer(slots);  // a late copy of a grant that is run or given up
     return;
   }
+  cache_->make_room();
   auto attempt = Attempt::create(options_.work / "attempts", grant, options_.outbox);
   if (!attempt.ok()) {
     log_error("cannot take attempt {}/{} up: {}", key.first, key.second, std::string(attempt.status().message()));
