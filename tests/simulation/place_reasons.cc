@@ -120,7 +120,7 @@ void PlaceWatch::check_kind(StageId stage, const std::string& reason, const Snap
   const bool alike = worker != stored.workers.end() && std::ranges::any_of(asked, [&](const PlacementRules& rules) {
                        return first_unmet(rules, stored_labels(worker->labels_json).effective()).empty();
                      });
-  const bool drains = reason.ends_with(", of that kind, drains");
+  const bool drains = reason.substr(of_kind).starts_with(", of that kind, drains");
   if (!alike || drains != (worker->drain != Drain::kNone)) throw untrue(stage, reason);
   ++seen_["reasons that name one of the kind"];
 }
