@@ -60,6 +60,17 @@ absl::StatusOr<int> read_devices(const Json& json) {
   return static_cast<int>(count);
 }
 
+absl::StatusOr<double> read_memory(const Json& json) {
+  const double gib = json.is_number() ? json.get<double>() : 0;
+  if (!(gib > 0) || gib > kMemoryGibMost) {
+    return refuse_placement("placement.memory_gib must be a number of GiB above 0, at most " +
+                                std::to_string(kMemoryGibMost) + ", not " +
+                                json.dump(-1, ' ', false, Json::error_handler_t::replace),
+                            "placement.memory_gib");
+  }
+  return gib;
+}
+
 Labels read_labels(const Json& json) {
   Labels out;
   if (!json.is_object()) return out;
@@ -124,6 +135,10 @@ int count_preferred(const PlacementRules& rules, const Labels& labels) {
   }));
 }
 
+std::int64_t memory_given(const PlacementRules& rules) {
+  return static_cast<std::int64_t>(rules.memory_gib * 1024 * 1024 * 1024);
+}
+
 std::string placement_text(const PlacementRules& rules) {
   Json out = Json::object();
   for (const auto& [key, value] : rules.alike) {
@@ -131,6 +146,7 @@ std::string placement_text(const PlacementRules& rules) {
     if (!value.empty()) out["settled"][key] = value;
   }
   if (rules.devices != 1) out["devices"] = rules.devices;
+  if (rules.memory_gib > 0) out["memory_gib"] = rules.memory_gib;
   if (!rules.prefer.empty()) out["prefer"] = rules.prefer;
   if (!rules.require.empty()) out["require"] = rules.require;
   return out.empty() ? "" : out.dump();
@@ -144,13 +160,17 @@ absl::StatusOr<PlacementRules> read_placement(const Json& json) {
       LOCUS_ASSIGN_OR_RETURN(out.devices, read_devices(value));
       continue;
     }
+    if (key == "memory_gib") {
+      LOCUS_ASSIGN_OR_RETURN(out.memory_gib, read_memory(value));
+      continue;
+    }
     if (key == "alike") {
       LOCUS_ASSIGN_OR_RETURN(out.alike, read_alike(value));
       continue;
     }
     if (key != "require" && key != "prefer") {
       return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kUnknownKey,
-                        "placement has no key '" + key + "' (known: alike, devices, prefer, require)",
+                        "placement has no key '" + key + "' (known: alike, devices, memory_gib, prefer, require)",
                         "placement." + key);
     }
     LOCUS_ASSIGN_OR_RETURN((key == "require" ? out.require : out.prefer), read_clauses(value, "placement." + key));

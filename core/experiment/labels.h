@@ -1,6 +1,7 @@
 // Labels of workers, and what an experiment asks of them.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -17,6 +18,7 @@ using Labels = std::map<std::string, std::string>;
 // that its certificate comes from, and no worker can claim them.
 inline constexpr std::string_view kNodeLabel = "node/";
 inline constexpr std::size_t kLabelsMost = 64, kLabelBytes = 128;
+inline constexpr int kMemoryGibMost = 65'536;
 
 // "pool", "node/gpu-name": [a-z][a-z0-9.-]{0,62}, maybe after "node/".
 bool valid_label_key(std::string_view key);
@@ -25,9 +27,10 @@ bool matches(std::string_view pattern, std::string_view text);
 
 // Where the stages of an experiment may run: key -> pattern.
 struct PlacementRules {
-  Labels require = {};  // every one is met
-  Labels prefer = {};   // of workers that ask at once, the one that meets most
-  int devices = 1;      // that a training takes together, of one worker; other stages take one
+  Labels require = {};    // every one is met
+  Labels prefer = {};     // of workers that ask at once, the one that meets most
+  int devices = 1;        // that a training takes together, of one worker; other stages take one
+  double memory_gib = 0;  // that a training is taken to need of each device, instead of the estimate; 0: the estimate
   // Keys of which all its workers have the same value: that of the worker that is given its first stage. "" until then.
   Labels alike = {};
   auto operator<=>(const PlacementRules&) const = default;
@@ -41,8 +44,11 @@ Labels clauses_of(const PlacementRules& rules);
 std::string first_unmet(const PlacementRules& rules, const Labels& labels);
 int count_preferred(const PlacementRules& rules, const Labels& labels);
 
-// As a specification writes it: {"alike": ["node/gpu-name"], "devices": 4, "prefer": {...}, "require": {...}}; "" for none. What is
-// stored says besides which values are settled, in "settled"; it reads back by stored_placement(). Anything else is refused with the field.
+// Bytes that a training of these rules is taken to need; 0: what is estimated.
+std::int64_t memory_given(const PlacementRules& rules);
+
+// As a specification writes it: {"alike": ["node/gpu-name"], "devices": 4, "memory_gib": 12, "prefer": {...}, "require": {...}};
+// "" for none. What is stored says besides which values are settled, in "settled"; it reads back by stored_placement(). Anything else is refused with the field.
 std::string placement_text(const PlacementRules& rules);
 absl::StatusOr<PlacementRules> read_placement(const Json& json);
 PlacementPtr stored_placement(const std::string& text);  // null where it cannot be read, too

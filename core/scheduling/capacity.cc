@@ -30,8 +30,9 @@ double memory_of(const WorkerOffer& worker) {
   return most;
 }
 
-// The most that a stage of it is estimated to need; 0: not known.
+// The most that a stage of it is said or estimated to need; 0: not known.
 double memory_of(const CellNeed& cell) {
+  if (cell.memory_bytes > 0) return static_cast<double>(cell.memory_bytes);
   std::int64_t most = 0;
   for (const RequirementsPtr& stage : cell.stages) most = std::max(most, stage->memory_bytes);
   return static_cast<double>(most);

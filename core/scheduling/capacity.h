@@ -13,6 +13,7 @@ struct CellNeed {
   std::string label;
   std::vector<RequirementsPtr> stages;  // of those that differ in more than the seed
   int devices = 1;                      // of one worker, that its training takes together
+  std::int64_t memory_bytes = 0;        // that its training is to be taken to need; 0: what is estimated
 };
 
 // Sentences for people, each reason once, with the cells it concerns. Where no slot has the memory, the most that one

@@ -225,12 +225,17 @@ Grant Scheduler::State::grant_of(const Stage& stage) const {
               .resume_step = stage.running->resume_step,
               .title = row.kind,
               .limit_seconds = limit_of(stage),
-              .until_step = stop_point(stage.references)};
+              .until_step = stop_point(stage.references),
+              .memory_bytes = 0};
   for (const StageInput& input : row.inputs) grant.inputs[input.slot] = input.artifact_sha256;
   const std::vector<Ready> places = ready_places(stage);
   if (!places.empty()) {
     const ReadyKey& key = std::ranges::min_element(places, {}, &Ready::key)->key;
     grant.title = experiments_.at(key.experiment).row.name + "/" + std::to_string(key.trial) + " " + row.kind;
+  }
+  for (const Ready& place : places) {
+    if (const PlacementRules* rules = requirements_.rules(place.requirement))
+      grant.memory_bytes = std::max(grant.memory_bytes, memory_given(*rules));
   }
   grant.title += ", seed " + std::to_string(row.seed);
   return grant;

@@ -90,9 +90,10 @@ bool Scheduler::Records::large_enough(const Worker& worker, int requirement) con
 
 void Scheduler::Records::take_rules(Experiment& experiment, const std::string& stored) const {
   experiment.rules = experiment.rules_of_one = stored_placement(stored);
-  if (!experiment.rules || experiment.rules->devices == 1) return;
+  if (!experiment.rules || (experiment.rules->devices == 1 && experiment.rules->memory_gib == 0)) return;
   PlacementRules of_one = *experiment.rules;
   of_one.devices = 1;
+  of_one.memory_gib = 0;
   const bool asks = of_one != PlacementRules{};
   experiment.rules_of_one = asks ? std::make_shared<const PlacementRules>(std::move(of_one)) : nullptr;
 }

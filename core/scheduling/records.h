@@ -131,7 +131,7 @@ class Scheduler::Records {
     std::map<std::string, Alike> failures;         // while it is not
     int account = 0;                               // its owner's number
     PlacementPtr rules;                            // null: anywhere
-    PlacementPtr rules_of_one;                     // of stages that take one device whatever the rules say
+    PlacementPtr rules_of_one;                     // of stages other than trainings, which take one device
   };
   struct Waiting {
     ReplyToken reply = 0;

@@ -256,6 +256,7 @@ struct Grant {
   std::string title;               // for people: "NAME/17 train, seed 3"
   std::int64_t limit_seconds = 0;  // of this attempt; 0: none
   std::int64_t until_step = kToTheEnd;
+  std::int64_t memory_bytes = 0;  // of each device that it is to be taken to need; 0: what is estimated
 };
 struct ReplyError {
   ReplyToken reply = 0;
@@ -309,10 +310,11 @@ struct StageSpan {
 struct QueuedStage {
   StageSpan span;
   RequirementsPtr asks;
-  Microseconds waited = 0;  // since it could start, within this process
-  int workers = 0;          // connected ones that take new work and could run it
-  int devices = 1;          // that it takes together
-  Labels require = {};      // what the labels of a worker must meet, key -> pattern
+  Microseconds waited = 0;        // since it could start, within this process
+  int workers = 0;                // connected ones that take new work and could run it
+  int devices = 1;                // that it takes together
+  std::int64_t memory_bytes = 0;  // of each, as was said or planned; 0: not known
+  Labels require = {};            // what the labels of a worker must meet, key -> pattern
   // Its account may hold no more, with what comes before it: no further device would start it.
   bool bounded = false;
 };

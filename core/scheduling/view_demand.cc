@@ -79,6 +79,8 @@ std::vector<QueuedStage> Scheduler::View::queued(Now now, const std::function<bo
     one.workers = offer->second.workers;
     one.devices = records_.requirements_.devices(requirement);
     const PlacementRules* rules = records_.requirements_.rules(requirement);
+    const std::int64_t given = rules == nullptr ? 0 : memory_given(*rules);
+    one.memory_bytes = given > 0 || !one.asks ? given : one.asks->memory_bytes;
     one.require = rules == nullptr ? Labels() : clauses_of(*rules);
     one.bounded = !may;
     return true;

@@ -31,7 +31,7 @@ void add(const QueuedStage& stage, const std::optional<double>& seconds, v1::Dem
   to->set_queued(to->queued() + 1);
   to->set_oldest_wait_seconds(std::max(to->oldest_wait_seconds(), static_cast<double>(stage.waited) / 1e6));
   to->set_workers(std::max(to->workers(), stage.workers));
-  if (stage.asks) to->set_memory_bytes(std::max(to->memory_bytes(), stage.asks->memory_bytes));
+  to->set_memory_bytes(std::max(to->memory_bytes(), stage.memory_bytes));
   if (seconds) {
     to->set_device_seconds(to->device_seconds() + *seconds * stage.devices);
   } else {

@@ -94,7 +94,7 @@ class Forecast {
   Forecast(Store& store, const Catalog& catalog, const Fleet& fleet, const ExperimentPlan& plan,
            const std::map<std::string, StageRow>& stored)
       : store_(store), fleet_(fleet), plan_(plan), stored_(stored), paces_(catalog, devices_of(fleet)) {
-    if (const PlacementPtr rules = stored_placement(plan.placement)) together_ = rules->devices;
+    if (const PlacementPtr rules = stored_placement(plan.placement)) rules_ = *rules;
   }
 
   absl::Status fill(v1::Plan* out) {
@@ -178,7 +178,7 @@ class Forecast {
     for (const DeviceSlots& kind : device_slots(fleet_)) {
       if (kind.device != all.device() || kind.free <= 0) continue;
       out->set_free_slots(kind.free);
-      if (kind.free >= together_) out->set_wall_seconds(makespan(trials, kind.free / together_));
+      if (kind.free >= rules_.devices) out->set_wall_seconds(makespan(trials, kind.free / rules_.devices));
     }
   }
 
@@ -189,11 +189,13 @@ class Forecast {
     for (const PlannedTrial& trial : plan_.trials) {
       if (trial.cell == last) continue;
       const PlannedCell& cell = plan_.cells[static_cast<std::size_t>(trial.cell)];
-      CellNeed need{cell.label, {}, 1};
+      CellNeed need{cell.label, {}};
       for (const PlannedStage& stage : trial.stages) {
         if (!to_run(stage)) continue;
         need.stages.push_back(stage.requirements);
-        if (stage.kind == "train") need.devices = together_;
+        if (stage.kind != "train") continue;
+        need.devices = rules_.devices;
+        need.memory_bytes = memory_given(rules_);
       }
       if (need.stages.empty()) continue;
       last = trial.cell;
@@ -207,7 +209,7 @@ class Forecast {
   const ExperimentPlan& plan_;
   const std::map<std::string, StageRow>& stored_;
   Paces paces_;
-  int together_ = 1;  // devices that a training takes
+  PlacementRules rules_;
 };
 
 }  // namespace

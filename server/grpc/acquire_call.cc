@@ -44,7 +44,9 @@ void AcquireCall::answer(const Command& command) {
   if (granted != nullptr && granted->grant) {
     const Grant& grant = *granted->grant;
     fill(grant, response_->mutable_grant());
-    response_->mutable_grant()->set_memory_bytes(memory_.needed(grant.device, grant.config_json));
+    v1::StageGrant& out = *response_->mutable_grant();
+    out.set_memory_given(grant.memory_bytes > 0);
+    out.set_memory_bytes(out.memory_given() ? grant.memory_bytes : memory_.needed(grant.device, grant.config_json));
   }
   Finish(grpc::Status::OK);
 }

@@ -50,6 +50,9 @@ TEST(Placement, ReadsBackAsItIsStored) {
   EXPECT_EQ(placement_text({.devices = 4}), R"({"devices":4})");
   EXPECT_EQ(stored_placement(R"({"devices":4})")->devices, 4);
   EXPECT_EQ(placement_text(*read_placement(Json{{"devices", 1}})), "") << "as if it were not there";
+  EXPECT_EQ(placement_text({.memory_gib = 0.1}), R"({"memory_gib":0.1})");
+  EXPECT_EQ(memory_given(*stored_placement(R"({"memory_gib":1.5})")), std::int64_t{3} << 29);
+  EXPECT_EQ(memory_given({}), 0);
   EXPECT_EQ(stored_placement(""), nullptr);
   EXPECT_EQ(placement_text({}), "");
 }

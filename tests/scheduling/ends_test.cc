@@ -131,18 +131,21 @@ TEST_F(Ends, SayFromWhereAQueuedStageWouldGoOn) {
 }
 
 TEST_F(Ends, CountTheWorkersThatAreOfTheKindAndSizeThatIsAsked) {
-  h.submit({.name = "placed",
-            .cells = {"b"},
-            .evaluate = false,
-            .placement = placement_text({.require = {{"pool", "vision"}}, .prefer = {}, .devices = 2})});
+  h.submit(
+      {.name = "placed",
+       .cells = {"b"},
+       .evaluate = false,
+       .placement = placement_text({.require = {{"pool", "vision"}}, .prefer = {}, .devices = 2, .memory_gib = 3})});
   ASSERT_TRUE(h.join_labeled("labeled", "labeled", {.granted = {{"pool", "vision"}}, .announced = {}}));
   ASSERT_TRUE(h.join("large", "large", {}, Harness::default_revisions(), {{"cpu", 0, 1}, {"cpu", 1, 1}}));
   const QueuedStage plain = queued()[0], placed = queued()[1];
   EXPECT_EQ(plain.workers, 2);
   EXPECT_EQ(plain.devices, 1);
+  EXPECT_EQ(plain.memory_bytes, 0);
   EXPECT_EQ(plain.require, Labels());
   EXPECT_EQ(placed.workers, 0) << "one has the label, another the size";
   EXPECT_EQ(placed.devices, 2);
+  EXPECT_EQ(placed.memory_bytes, std::int64_t{3} << 30);
   EXPECT_EQ(placed.require, (Labels{{"pool", "vision"}}));
 }
 

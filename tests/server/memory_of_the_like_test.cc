@@ -44,5 +44,26 @@ TEST_F(MemoryOfTheLike, IsToldToAWorkerThatHasNotSeenIt) {
   EXPECT_EQ(told.size(), 2u);
 }
 
+TEST_F(MemoryOfTheLike, GivesWayToWhatTheSpecificationSaysOfATraining) {
+  Json specification = small_specification();
+  submit(specification);
+  FakeWorker worker(channel_, "first");
+  ASSERT_TRUE(worker.register_with().ok());
+  worker.peak_memory_bytes = 5000;
+  while (const auto work = worker.acquire()) worker.run(*work, some_score);
+  specification["name"] = "said";
+  specification["placement"] = {{"memory_gib", 0.5}};
+  specification["replicates"] = {{"seed", {77}}};
+  submit(specification);
+  std::set<std::string> given, estimated;
+  while (const auto work = worker.acquire()) {
+    (work->grant.memory_given() ? given : estimated).insert(work->grant.kind());
+    EXPECT_EQ(work->grant.memory_bytes(), work->grant.memory_given() ? std::int64_t{1} << 29 : 5000);
+    worker.run(*work, some_score);
+  }
+  EXPECT_EQ(given, std::set<std::string>{"train"});
+  EXPECT_FALSE(estimated.empty());
+}
+
 }  // namespace
 }  // namespace locus::test

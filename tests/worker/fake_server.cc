@@ -124,6 +124,7 @@ class FakeServer::Workers final : public v1::WorkerService::Service {
         grant->set_resume_step(stage.checkpoint_step);
         grant->set_limit_seconds(stage.limit_seconds);
         grant->set_memory_bytes(store_.memory_bytes);
+        grant->set_memory_given(store_.memory_given);
         grant->set_until_step(stage.until_step);
         store_.grants[request->request_id()] = *response;
         store_.changed.notify_all();

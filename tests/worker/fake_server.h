@@ -64,6 +64,7 @@ struct FakeStore {
   std::set<std::string> sessions;                          // forgotten on restart
   std::map<std::string, std::int64_t> workers;             // name -> registrations
   std::int64_t memory_bytes = 0;                           // that the like of all took elsewhere; 0: not known
+  bool memory_given = false;                               // it is what their specification says
   double seconds_left = -1;  // until the worker ends by itself, as last announced; -1: it stays
   int registrations = 0, stale_writes = 0, attempts_at_most = 3;
   int early_checkpoints = 0;                      // committed before the points up to their step were stored

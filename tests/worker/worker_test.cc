@@ -313,6 +313,19 @@ TEST_F(WorkerTest, LetsRunTogetherWhatTheServerSaysTakesLittle) {
   EXPECT_TRUE(store_.wait_state(first, "succeeded")) << daemon.log();
 }
 
+TEST_F(WorkerTest, BelievesTheSpecificationOverWhatItHasSeenOfMemory) {
+  std::filesystem::create_directories(work());
+  LoadMemory(work() / "loads").learn({{"kind", "train"}}, {{"peak_memory_bytes", 2'000'000'000}});
+  const std::string door = gate("door");
+  store_.memory_bytes = 1000, store_.memory_given = true;
+  Daemon daemon(server_.address(), work(), {"slots=2", "memory_bytes=2000000000"});
+  const auto first = store_.add_stage({{"steps", 2}, {"at", {{"2", {{"do", "gate"}, {"path", door}}}}}});
+  const auto second = store_.add_stage({{"steps", 2}});
+  EXPECT_TRUE(store_.wait_state(second, "succeeded")) << daemon.log();
+  open_gate(door);
+  EXPECT_TRUE(store_.wait_state(first, "succeeded")) << daemon.log();
+}
+
 TEST_F(WorkerTest, TriesAStageAloneThatRanOutOfMemoryBesideAnother) {
   std::filesystem::create_directories(work());
   LoadMemory(work() / "loads").learn({{"kind", "train"}}, {{"peak_memory_bytes", 1000}});

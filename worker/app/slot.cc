@@ -181,9 +181,9 @@ void Slot::run_attempt(const std::shared_ptr<Attempt>& attempt) {
   const std::vector<int> others = other_slots(*attempt);
   const bool alone = !others.empty() || (status.ok() && start->at("stage").value("exclusive", false));
   const std::string load = status.ok() ? memory_load_of(start->at("stage")) : "";
-  if (status.ok()) loads_.hear(load, grant.memory_bytes());
+  if (status.ok() && !grant.memory_given()) loads_.hear(load, grant.memory_bytes());
   if (!begin_in_turn(*attempt, load)) return attempt->discarded() ? void() : finish_stopped(*attempt);
-  for (const int slot : others) packing_.begun(slot, loads_.needed(load));
+  for (const int slot : others) packing_.begun(slot, needed(grant, load));
   if (alone) retire_trainer();
   if (status.ok()) status = others.empty() ? ensure_trainer() : gather(others);
   if (!status.ok()) link_.append_log(*attempt, "[worker] " + std::string(status.message()) + "\n");
@@ -200,6 +200,12 @@ void Slot::run_attempt(const std::shared_ptr<Attempt>& attempt) {
   fs::remove_all(files_of(*attempt), ignored);
 }
 
+// What the specification says holds but for a load that ran out of memory beside others.
+std::int64_t Slot::needed(const v1::StageGrant& grant, const std::string& load) const {
+  const std::int64_t seen = loads_.needed(load);
+  return grant.memory_given() && seen != kWholeDevice ? grant.memory_bytes() : seen;
+}
+
 bool Slot::begin_in_turn(Attempt& attempt, const std::string& load) {
   const auto gives_up = [&] {
     const RunWishes now = wishes();
@@ -208,7 +214,7 @@ bool Slot::begin_in_turn(Attempt& attempt, const std::string& load) {
   const auto waits = [&](const MemoryRoom& room) {
     link_.set_progress(attempt, attempt.grant().resume_step(), 0, "wait for memory: " + room_text(room));
   };
-  return packing_.begin_when_there_is_room(setup_.index, loads_.needed(load), gives_up, waits);
+  return packing_.begin_when_there_is_room(setup_.index, needed(attempt.grant(), load), gives_up, waits);
 }
 
 void Slot::carry(Attempt& attempt, const Json& start, const std::string& load) {

@@ -58,6 +58,7 @@ class Slot {
   void finish_stopped(Attempt& attempt);
   bool overdue();  // of a drain
   void run_attempt(const std::shared_ptr<Attempt>& attempt);
+  std::int64_t needed(const v1::StageGrant& grant, const std::string& load) const;  // bytes, as Packing takes them
   bool begin_in_turn(Attempt& attempt, const std::string& load);  // false: it has been told to end before
   void carry(Attempt& attempt, const Json& start, const std::string& load);
   absl::Status ensure_trainer();

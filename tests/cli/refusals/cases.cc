@@ -18,6 +18,7 @@ Mistake change(const std::string& path, const std::string& value) {
 Words wrong_values(const std::string& type) {
   if (type == "text") return {"7", "true", "[a]", "{a: 1}"};
   if (type == "integer") return {"seven", "1.5", "true", "[1]", "{a: 1}", ".nan", "99999999999999999999"};
+  if (type == "number") return {"seven", "0", "-1", "true", "[1]", "{a: 1}", ".nan", ".inf"};
   if (type == "item") return {"7", "true", "[]", "{}", "{a: {}, b: {}}", "no-such-item"};
   if (type == "options") return {"7", "vit", "[]", "{no_such_option: 1}"};
   if (type == "prior") return {"7", "true", "{}", "[[none]]", "no-such-prior"};
@@ -149,8 +150,7 @@ void wrong_option_usage(const Json& command, const Json& option, std::vector<Mis
 
 std::string right_specification() {
   return "version: 1\nname: right\ndataset: fashion-mnist\nmodel: {backbone: vit, dim: 64, heads: 4}\n"
-         "train: {epochs: 2, lr: 3.0e-3}\nmatrix: {prior: [none, learned-absolute]}\nreplicates: {seed: [0, "
-         "1]}\n"
+         "train: {epochs: 2, lr: 3.0e-3}\nmatrix: {prior: [none, learned-absolute]}\nreplicates: {seed: [0, 1]}\n"
          "baseline: {prior: none}\n";
 }
 
