@@ -66,7 +66,7 @@ histories: ## COUNT=10000 seeded histories of the simulation by JOBS processes, 
 chaos: ## 200 kills of trainers, workers and server, stopped and doubled workers, cut, silent, late and doubling networks, clocks set wrong, as many kills under searches, full disks (root), and certificates that change; nothing may be lost (CYCLES=n, SEED=n)
 	@tools/setup test
 	@BUILD=$(BUILD) JOBS=$(JOBS) tools/build locus locus-trainer locus_chaos
-	@$(BUILD)/tests/locus_chaos --long --network --clocks $(BUILD)/tests/liblocus_wrong_clock.so --cycles $(CYCLES) --seed $(SEED) --bin $(BUILD)/bin --spec examples/fashion-mnist-priors.yaml --work build/chaos
+	@$(BUILD)/tests/locus_chaos --long --network --clocks $(BUILD)/tests/liblocus_wrong_clock.so --cycles $(CYCLES) --seed $(SEED) --bin $(BUILD)/bin --spec tests/chaos/matrix.yaml --work build/chaos
 	@$(BUILD)/tests/locus_chaos --disks --cycles $$(($(CYCLES) / 10 + 4)) --seed $(SEED) --bin $(BUILD)/bin --spec tests/chaos/matrix.yaml --work build/chaos-disks || [ $$? = 77 ]
 	@$(BUILD)/tests/locus_chaos --cycles $(CYCLES) --seed $(SEED) --bin $(BUILD)/bin --search tests/chaos/search.yaml --work build/chaos-search
 	@$(BUILD)/tests/locus_chaos --cycles $$(($(CYCLES) / 10 + 4)) --seed $(SEED) --bin $(BUILD)/bin --tls tests/chaos/matrix.yaml --work build/chaos-tls
