@@ -25,13 +25,15 @@ void StageIndex::load(const Snapshot& snapshot) {
 
 void StageIndex::apply(const SaveExperiment& saved) {
   names_[saved.row.id] = saved.row.name;
-  std::set<std::int64_t> given, retired;
-  for (const auto& trial : saved.trials) (trial.retired ? retired : given).insert(trial.ordinal);
+  std::set<std::int64_t> given, retired;  // the latter among the former
+  for (const auto& trial : saved.trials) {
+    given.insert(trial.ordinal);
+    if (trial.retired) retired.insert(trial.ordinal);
+  }
   if (saved.expected_revision > 0) {
     for (auto& [stage, list] : references_) {
-      std::erase_if(list, [&](const TrialReference& w) {
-        return w.experiment == saved.row.id && (given.contains(w.trial) || retired.contains(w.trial));
-      });
+      std::erase_if(list,
+                    [&](const TrialReference& w) { return w.experiment == saved.row.id && given.contains(w.trial); });
     }
   }
   for (const auto& link : saved.trial_stages) {
