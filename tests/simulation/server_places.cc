@@ -26,6 +26,15 @@ void ServerProcess::forget_places(Snapshot& snapshot) const {
       if (rules) row.placement = placement_text({.require = rules->require, .prefer = rules->prefer});
     }
   }
+  if (mutant_ == Mutant::kForgetsKinds) {
+    for (ExperimentRow& row : snapshot.experiments) {
+      const PlacementPtr rules = stored_placement(row.placement);
+      if (!rules || rules->alike.empty()) continue;
+      PlacementRules anew = *rules;
+      for (auto& [key, value] : anew.alike) value.clear();
+      row.placement = placement_text(anew);
+    }
+  }
   if (mutant_ == Mutant::kForgetsSaved) {
     for (const StageRow& row : snapshot.stages) {
       if (row.failure_class == FailureClass::kPreempted) snapshot.resume.erase(row.id);
