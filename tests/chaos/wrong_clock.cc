@@ -18,8 +18,6 @@
 
 namespace {
 
-constexpr std::time_t kNoUptime = 500'000'000;  // what is more is a time of day: no machine runs for sixteen years
-
 using Seconds = std::atomic<std::int64_t>;
 
 const Seconds* shared_seconds() {
@@ -42,9 +40,21 @@ Function next(Function, const char* name) {
   return reinterpret_cast<Function>(::dlsym(RTLD_NEXT, name));
 }
 
+// A time of day, as the kernel knows it.
 timespec as_it_is(timespec asked) {
-  if (asked.tv_sec > kNoUptime) asked.tv_sec -= wrong_by();
+  asked.tv_sec -= wrong_by();
   return asked;
+}
+
+std::time_t seconds_from(clockid_t clock, std::time_t then) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return std::abs(then - now.tv_sec);
+}
+
+// Of a condition that does not tell its clock: what is waited for is near one of the two.
+bool is_time_of_day(const timespec& asked) {
+  return seconds_from(CLOCK_REALTIME, asked.tv_sec) < seconds_from(CLOCK_MONOTONIC, asked.tv_sec);
 }
 
 }  // namespace
@@ -74,7 +84,7 @@ std::time_t time(std::time_t* out) noexcept {
 
 int pthread_cond_timedwait(pthread_cond_t* condition, pthread_mutex_t* mutex, const timespec* until) {
   static const auto kNext = next(&pthread_cond_timedwait, "pthread_cond_timedwait");
-  const timespec real = as_it_is(*until);
+  const timespec real = is_time_of_day(*until) ? as_it_is(*until) : *until;
   return kNext(condition, mutex, &real);
 }
 
