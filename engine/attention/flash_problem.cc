@@ -34,6 +34,11 @@ locus_rows strided_rows(const Tensor& t) {
 float* numbers_of(const Tensor& t) { return t.defined() ? t.mutable_data_ptr<float>() : nullptr; }
 const float* numbers_to_read(const Tensor& t) { return t.defined() ? t.const_data_ptr<float>() : nullptr; }
 
+// A lookup of values [B|1, H|1, 1, R] that are the same whoever asks.
+RelativeTable as_table(const Bucketed::Lookup& lookup) {
+  return {lookup.values.squeeze(2), lookup.by_key ? lookup.index.transposed() : lookup.index};
+}
+
 // [B, H, T, numbers] without the rows of the prefix, summed to the tensor's own shape.
 Tensor of_tokens(const Tensor& gathered, const Tensor& like) {
   const std::int64_t rows = like.size(2);
@@ -66,7 +71,7 @@ FlashProblem::FlashProblem(const Scores& s) {
 }
 
 std::optional<FlashProblem> FlashProblem::of(const Scores& s) {
-  if (flash_type(s.q) < 0 || s.hooked() || !s.value_tables.empty() || s.v.size(3) != s.q.size(3)) return std::nullopt;
+  if (flash_type(s.q) < 0 || s.v.size(3) != s.q.size(3)) return std::nullopt;
   FlashProblem out(s);
   for (const BiasTerm* term : s.scales) {
     if (!out.add(*term, LOCUS_SCALE)) return std::nullopt;
@@ -86,11 +91,13 @@ std::optional<FlashProblem> FlashProblem::of(const Scores& s) {
 
 bool FlashProblem::add(const BiasTerm& term, int role) {
   const auto* bucketed = std::get_if<Bucketed>(&term.form());
-  if (bucketed == nullptr || bucketed->lookups.size() == 1) return add(term.form(), role);
+  if (bucketed == nullptr) return add(term.form(), role);
   // A sum of lookups is as many biases; as a factor it is none of the kernels' terms.
-  if (role != LOCUS_BIAS) return false;
+  if (role != LOCUS_BIAS && bucketed->lookups.size() > 1) return false;
   for (const Bucketed::Lookup& lookup : bucketed->lookups) {
-    if (!add(Bucketed{{lookup}}, role)) return false;
+    const bool by_token = lookup.values.size(2) == shape_.tokens;
+    const bool taken = by_token ? add(Bucketed{{lookup}}, role) : add(as_table(lookup), role);
+    if (!taken) return false;
   }
   return true;
 }

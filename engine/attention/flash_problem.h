@@ -9,7 +9,8 @@ namespace locus::engine {
 // Numbers and strides of a problem, with the tensors that its addresses come from. Not thread-safe.
 class FlashProblem {
  public:
-  // What the scores ask for, without addresses; null where a term is nothing that kernels know.
+  // What the scores ask for, without addresses; null where a term is nothing that kernels know. Hooks and value tables are
+  // not looked at, and weights must be the only terms of probabilities (attention_parts).
   static std::optional<FlashProblem> of(const Scores& scores);
 
   // The tensor [B, H, T, d], copied unless its rows are as kernels read them: of neighboring numbers, 16 bytes apart

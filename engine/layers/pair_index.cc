@@ -3,6 +3,8 @@
 
 #include <c10/core/InferenceMode.h>
 
+#include <utility>
+
 namespace locus::engine {
 
 PairIndex::PairIndex(Tensor entries) : dense_(std::make_shared<Tensor>(std::move(entries))) {}
@@ -13,6 +15,14 @@ PairIndex::PairIndex(Rule rule)
 std::int64_t PairIndex::tokens() const { return rule_ ? rule_->prefix + rule_->code.size(0) : dense_->size(0); }
 
 at::Device PairIndex::device() const { return rule_ ? rule_->code.device() : dense_->device(); }
+
+PairIndex PairIndex::transposed() const {
+  if (!rule_) return dense_->t().contiguous();
+  Rule out = *rule_;
+  out.code = -out.code;
+  std::swap(out.from_prefix, out.to_prefix);
+  return out;
+}
 
 const Tensor& PairIndex::dense() const {
   if (dense_->defined()) return *dense_;

@@ -27,6 +27,7 @@ class PairIndex {
   const Rule* rule() const { return rule_ ? rule_.get() : nullptr; }
   const Tensor& dense() const;  // [T, T] int64; by a rule it is made when first asked for, then kept
   at::Device device() const;
+  PairIndex transposed() const;  // pair (i, j) reads what (j, i) reads here
 
  private:
   std::shared_ptr<const Rule> rule_;

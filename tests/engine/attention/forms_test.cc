@@ -140,6 +140,8 @@ TEST(PairIndex, ByARuleIsWhatTheRuleSays) {
       EXPECT_TRUE(at::equal(index.dense(), test::reference_entries(rule)));
       EXPECT_TRUE(at::equal(PairIndex(index).dense(), index.dense())) << "copies share";
       EXPECT_EQ(PairIndex(index.dense()).rule(), nullptr);
+      EXPECT_TRUE(at::equal(index.transposed().dense(), index.dense().t()));
+      EXPECT_TRUE(at::equal(PairIndex(index.dense()).transposed().dense(), index.dense().t()));
     }
   }
 }

@@ -104,6 +104,12 @@ std::vector<std::vector<AttentionCase>> bias_cases() {
               return Bucketed{
                   {{b.leaf("queries", {c.batch, c.heads, c.tokens, 10}), mapped_index(b.device())},
                    {b.leaf("keys", {1, c.heads, c.tokens, 6}), entries_index(b.device(), c.tokens, 6), true}}};
+            }),
+       bias("bucketed, the same for every token",
+            [](auto& b, C c) {
+              return Bucketed{{{b.leaf("rule", {1, c.heads, 1, kOffsets + 3}), offsets_index(b.device()), true},
+                               {b.leaf("queries", {c.batch, 1, 1, 10}), mapped_index(b.device())},
+                               {b.leaf("keys", {1, 1, 1, 7}), entries_index(b.device(), c.tokens, 7), true}}};
             })},
       {bias("distance-decay",
             [](auto& b, C c) {
@@ -166,6 +172,41 @@ void add_weights(std::vector<AttentionCase>& out) {
        }});
 }
 
+// The logits and the share of a place that is blended in.
+void blend_place(CaseBuilder& b, C c, const std::string& name) {
+  b.blend(RelativeTable{b.leaf(name + " logits", {1, c.heads, kOffsets + 3}), offsets_index(b.device())},
+          b.positive_leaf(name + " share", {c.heads}, 0.2, 0.8), kPrefix);
+}
+
+void add_sums(std::vector<AttentionCase>& out) {
+  out.push_back({.name = "added to P, then weighted", .terms = [](auto& b, C c) {
+                   b.scale(curves(b, c, 1));
+                   b.shift(Dense{b.leaf("added", {1, c.heads, c.tokens, c.tokens}, 0.1)});
+                   b.weigh(LowRank{b.leaf("query", {1, c.heads, c.tokens, 2}), b.leaf("key", {1, 1, c.tokens, 2})});
+                 }});
+  out.push_back({.name = "blended with a place", .terms = [](auto& b, C c) { blend_place(b, c, "place"); }});
+  out.push_back(
+      {.name = "blended with two places, by patches alone", .terms = [](auto& b, C c) {
+         b.bias(Gated{b.leaf("gate", {c.batch, c.heads, kPatches}, 0.1), b.fixed(grid_places()), kPrefix});
+         blend_place(b, c, "first");
+         b.blend(Scan{b.leaf("place", {1, c.heads, c.tokens})}, b.positive_leaf("share", {c.heads}, 0.2, 0.8), 0);
+       }});
+  out.push_back({.name = "tables of values", .terms = [](auto& b, C c) {
+                   b.bias(Scan{b.leaf("place", {c.batch, c.heads, kPatches}), kPrefix});
+                   b.values(b.leaf("rows", {1, c.heads, 10, c.width}), mapped_index(b.device()));
+                   b.values(b.leaf("entries", {c.batch, 1, 6, c.width}), entries_index(b.device(), c.tokens, 6));
+                 }});
+  out.push_back(
+      {.name = "everything done to P, between regions", .batch = 1, .heads = 1, .terms = [](auto& b, C c) {
+         const Tensor at = at::arange(c.batch * c.tokens, at::kLong);
+         b.hide(at.div(9, "floor").remainder(3).to(at::kChar).view({c.batch, c.tokens}).to(b.device()), kHidden);
+         b.weigh(curves(b, c, 0.2));
+         blend_place(b, c, "blended");
+         b.shift(RelativeTable{b.leaf("added", {1, 1, 10}, 0.1), mapped_index(b.device())});
+         b.values(b.leaf("rows", {1, 1, 10, c.width}), mapped_index(b.device()));
+       }});
+}
+
 void add_regions(std::vector<AttentionCase>& out) {
   for (const double hidden : {kHidden, -std::numeric_limits<double>::infinity()}) {
     out.push_back(
@@ -187,6 +228,7 @@ const std::vector<AttentionCase>& attention_cases() {
     for (const auto& of_form : by_form) out.insert(out.end(), of_form.begin(), of_form.end());
     add_roles(out);
     add_weights(out);
+    add_sums(out);
     add_regions(out);
     return out;
   }();
@@ -232,7 +274,8 @@ struct CaseRun {
     for (const BiasTerm& term : b.scales_) scores.scales.push_back(&term);
     for (const BiasTerm& term : b.biases_) scores.biases.push_back(&term);
     for (const BiasTerm& term : b.sum_scales_) scores.sum_scales.push_back(&term);
-    for (const BiasTerm& term : b.weights_) scores.probability_terms.emplace_back(Weighted{term});
+    scores.probability_terms = b.terms_;
+    scores.value_tables = b.tables_;
     scores.region = b.region_;
     scores.hidden = b.hidden_;
     const Tensor o = attend(scores);

@@ -25,7 +25,13 @@ class CaseBuilder {
   void scale(Form form) { scales_.emplace_back(Depends::kContent, std::move(form)); }
   void bias(Form form) { biases_.emplace_back(Depends::kContent, std::move(form)); }
   void sum_scale(Form form) { sum_scales_.emplace_back(Depends::kContent, std::move(form)); }
-  void weigh(Form form) { weights_.emplace_back(Depends::kContent, std::move(form)); }
+  // Done to P, in the order of the calls.
+  void weigh(Form form) { terms_.emplace_back(Weighted{BiasTerm(Depends::kContent, std::move(form))}); }
+  void shift(Form form) { terms_.emplace_back(Shifted{BiasTerm(Depends::kContent, std::move(form))}); }
+  void blend(Form form, Tensor share, std::int64_t prefix) {
+    terms_.emplace_back(Blended{BiasTerm(Depends::kParameters, std::move(form)), std::move(share), prefix});
+  }
+  void values(Tensor table, PairIndex index) { tables_.push_back({std::move(table), std::move(index)}); }
   void hide(Tensor region, double hidden) { region_ = std::move(region), hidden_ = hidden; }
 
  private:
@@ -35,7 +41,9 @@ class CaseBuilder {
   at::ScalarType type_, rounded_;
   std::vector<std::string> names_;
   std::vector<Tensor> leaves_;
-  std::deque<BiasTerm> scales_, biases_, sum_scales_, weights_;
+  std::deque<BiasTerm> scales_, biases_, sum_scales_;
+  std::vector<ProbabilityTerm> terms_;
+  std::vector<ValueTable> tables_;
   Tensor region_;
   double hidden_ = kHidden;
 };
@@ -46,7 +54,8 @@ struct AttentionCase {
   std::function<void(CaseBuilder&, const AttentionCase&)> terms = {};
 };
 
-// Every form as a bias, shared and by sample, in other roles where that means something, several at once, regions.
+// Every form as a bias, shared and by sample, in other roles where that means something, several at once, regions, all
+// that can be done to P.
 const std::vector<AttentionCase>& attention_cases();
 
 // What attention gives: the output and the gradient of every leaf in a fixed sum of it, in float64 on the CPU.
