@@ -64,7 +64,8 @@ void Witness::request(const void* call, const std::string& method, const grpc::B
   } else if (is(method, "/ReportPoints")) {
     saw_points(message);
   } else if (is(method, "/CommitCheckpoint")) {
-    checkpoints_[call] = parse<v1::CommitCheckpointRequest>(message).session();
+    const auto commit = parse<v1::CommitCheckpointRequest>(message);
+    checkpoints_[call] = {commit.session(), commit.stage()};
   } else if (is(method, "/CompleteAttempt")) {
     const auto complete = parse<v1::CompleteAttemptRequest>(message);
     if (complete.outcome() == "succeeded") ending_[call] = complete.stage();
@@ -86,7 +87,10 @@ void Witness::response(const void*, const std::string& method, const grpc::ByteB
 
 void Witness::ended(const void* call, const std::string& method, const grpc::Status& status) {
   std::lock_guard lock(mutex_);
-  checkpoints_.erase(call);
+  if (const auto commit = checkpoints_.find(call); commit != checkpoints_.end()) {
+    if (status.ok()) struck_.erase(commit->second.stage);
+    checkpoints_.erase(commit);
+  }
   if (status.ok() && is(method, "/CommitCheckpoint")) ++committed_, ++advances_;
   if (const auto ending = ending_.find(call); ending != ending_.end()) {
     if (status.ok() && succeeded_.insert(ending->second).second) ++advances_;
@@ -95,26 +99,30 @@ void Witness::ended(const void* call, const std::string& method, const grpc::Sta
   changed_.notify_all();
 }
 
-std::string Witness::worker_at_work() const {
-  std::string session;
-  if (!checkpoints_.empty()) session = checkpoints_.begin()->second;
+Witness::AtWork Witness::at_work() const {
+  AtWork found;
+  const auto take = [&](const AtWork& one) {
+    if (workers_.contains(one.session) && !struck_.contains(one.stage)) found = one;
+  };
+  if (!checkpoints_.empty()) take(checkpoints_.begin()->second);
   for (const auto& [token, attempt] : attempts_) {
     const bool newest = !attempts_.contains({token.first, token.second + 1});
     if (newest && attempt.fresh && static_cast<std::int64_t>(attempt.points.size()) > attempt.acked)
-      session = attempt.session;
+      take({attempt.session, token.first});
   }
-  const auto worker = workers_.find(session);
-  return worker == workers_.end() ? "" : worker->second;
+  return found;
 }
 
 bool Witness::strike(std::size_t stages, std::chrono::seconds limit,
                      const std::function<void(const std::string& worker)>& blow) {
   std::unique_lock lock(mutex_);
   const bool due = changed_.wait_for(lock, limit, [&] {
-    return succeeded_.size() >= stages || (committed_ > committed_at_strike_ && !worker_at_work().empty());
+    return succeeded_.size() >= stages || (committed_ > committed_at_strike_ && at_work().stage != 0);
   });
   if (!due || succeeded_.size() >= stages) return false;
-  blow(worker_at_work());
+  const AtWork whom = at_work();
+  blow(workers_.at(whom.session));
+  struck_.insert(whom.stage);
   committed_at_strike_ = committed_;
   for (auto& [token, attempt] : attempts_) attempt.fresh = false;
   checkpoints_.clear();

@@ -39,8 +39,9 @@ class Witness final : public Tap {
   void ended(const void* call, const std::string& method, const grpc::Status& status) override;
 
   // Waits until, with a checkpoint committed since the last strike, a worker has points or a checkpoint under
-  // way that the server has not acknowledged; then runs `blow` with its name while no message can pass. False
-  // when all `stages` have succeeded or `limit` went by before.
+  // way that the server has not acknowledged, of a stage that has committed one since it was struck: whoever loses three
+  // workers without one waits for a person. Then runs `blow` with its name while no message can pass. False when all
+  // `stages` have succeeded or `limit` went by before.
   bool strike(std::size_t stages, std::chrono::seconds limit,
               const std::function<void(const std::string& worker)>& blow);
   // Waits until that many stages have succeeded; false after `limit` in which no stage
@@ -52,15 +53,20 @@ class Witness final : public Tap {
   std::vector<std::string> contradictions() const;  // a sequence sent twice with different points
 
  private:
+  struct AtWork {
+    std::string session;
+    std::int64_t stage = 0;  // 0: nobody is
+  };
   void saw_points(const grpc::ByteBuffer& message);
-  std::string worker_at_work() const;  // empty: none
+  AtWork at_work() const;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::map<Token, SeenAttempt> attempts_;
-  std::map<std::string, std::string> workers_;      // names, by session
-  std::map<const void*, std::string> checkpoints_;  // commits under way: the session
-  std::map<const void*, std::int64_t> ending_;      // completions under way: the stage, if it is to succeed
+  std::map<std::string, std::string> workers_;  // names, by session
+  std::map<const void*, AtWork> checkpoints_;   // commits under way
+  std::set<std::int64_t> struck_;               // stages that have committed no checkpoint since
+  std::map<const void*, std::int64_t> ending_;  // completions under way: the stage, if it is to succeed
   std::set<std::int64_t> succeeded_;
   std::vector<std::string> contradictions_;
   std::int64_t committed_ = 0, committed_at_strike_ = 0;  // checkpoints
