@@ -1,6 +1,7 @@
 // Names of precisions, and the switch of ATen's autocast.
 #include "engine/base/precision.h"
 
+#include <ATen/Context.h>
 #include <ATen/autocast_mode.h>
 
 namespace locus::engine {
@@ -12,6 +13,7 @@ struct Entry {
   at::ScalarType type;
 };
 constexpr Entry kEntries[] = {{Precision::kFloat32, "float32", at::kFloat},
+                              {Precision::kTf32, "tf32", at::kFloat},
                               {Precision::kBfloat16, "bfloat16", at::kBFloat16},
                               {Precision::kFloat16, "float16", at::kHalf}};
 
@@ -23,16 +25,30 @@ Precision precision_of(std::string_view name) {
   for (const Entry& entry : kEntries) {
     if (entry.name == name) return entry.precision;
   }
-  throw std::invalid_argument("there is no precision '" + std::string(name) + "'; choose float32, bfloat16 or float16");
+  throw std::invalid_argument("there is no precision '" + std::string(name) +
+                              "'; choose float32, tf32, bfloat16 or float16");
 }
 
 std::string_view name_of(Precision precision) { return entry_of(precision).name; }
 
+RoundsProducts::RoundsProducts(bool rounds)
+    : matrices_before_(at::globalContext().allowTF32CuBLAS()),
+      convolutions_before_(at::globalContext().allowTF32CuDNN()) {
+  at::globalContext().setAllowTF32CuBLAS(rounds);
+  at::globalContext().setAllowTF32CuDNN(rounds);
+}
+
+RoundsProducts::~RoundsProducts() {
+  at::globalContext().setAllowTF32CuBLAS(matrices_before_);
+  at::globalContext().setAllowTF32CuDNN(convolutions_before_);
+}
+
 Autocast::Autocast(Precision precision, at::Device device)
-    : device_(device.type()),
+    : rounds_(precision == Precision::kTf32),
+      device_(device.type()),
       before_(at::autocast::is_autocast_enabled(device_)),
       type_before_(at::autocast::get_autocast_dtype(device_)) {
-  const bool on = precision != Precision::kFloat32;
+  const bool on = entry_of(precision).type != at::kFloat;
   at::autocast::set_autocast_enabled(device_, on);
   if (on) at::autocast::set_autocast_dtype(device_, entry_of(precision).type);
   at::autocast::increment_nesting();

@@ -39,6 +39,7 @@ BackwardPass::BackwardPass(Precision precision, std::int64_t parts, at::Device d
 
 StepLosses BackwardPass::run_part(Task& task, const Batch& batch, const ForwardContext& context, double share,
                                   bool last) const {
+  const RoundsProducts both_passes(precision_ == Precision::kTf32);
   StepLosses losses;
   {
     const Autocast cast(precision_, device_);

@@ -98,10 +98,11 @@ void add_reporting(Item& item) {
 }
 
 void add_precision(Item& item, Precision training, Precision evaluation) {
-  const std::vector<std::string> all = {"float32", "bfloat16", "float16"};
+  const std::vector<std::string> all = {"float32", "tf32", "bfloat16", "float16"};
   item.option(neutral_at("float32", Option::text("precision", name_of(training),
-                                                 "of products while training; weights and sums stay float32. float16 "
-                                                 "scales the loss, and skips steps that overflow")
+                                                 "of products while training; weights and sums stay float32. tf32 "
+                                                 "rounds their factors to 10 bits, on GPUs alone; float16 scales the "
+                                                 "loss, and skips steps that overflow")
                                         .choices(all)));
   item.option(neutral_at(
       "float32",

@@ -1,6 +1,7 @@
 // The scale of the loss in half precision, and batches computed in parts.
 #include "engine/train/loss_scaler.h"
 
+#include <ATen/Context.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -143,8 +144,35 @@ TEST(BackwardPass, ComputesInThePrecisionAskedFor) {
   EXPECT_EQ(at::matmul(at::ones({2, 2}), at::ones({2, 2})).scalar_type(), at::kFloat) << "as before";
 }
 
+TEST(BackwardPass, LetsProductsBeRoundedInBothPassesOfTf32AndInNoOther) {
+  const auto rounds = [] {
+    EXPECT_EQ(at::globalContext().allowTF32CuDNN(), at::globalContext().allowTF32CuBLAS());
+    return at::globalContext().allowTF32CuBLAS();
+  };
+  const auto task = make();
+  const Batch batch = task->example_batch(8, {8, 8}, kRandom);
+  const ForwardContext context{.step = 0, .steps = 10, .training = true, .random = kRandom};
+  int steps = 0;
+  for (const Precision precision : {Precision::kTf32, Precision::kFloat32, Precision::kBfloat16}) {
+    const Tensor weight = task->named_parameters()["head.weight"];
+    const unsigned hook = weight.register_hook([&](const Tensor&) {
+      ++steps;
+      EXPECT_EQ(rounds(), precision == Precision::kTf32) << name_of(precision);
+    });
+    BackwardPass(precision, 1, at::kCPU).run(*task, batch, context);
+    weight.remove_hook(hook);
+    const Autocast cast(precision, at::kCPU);
+    EXPECT_EQ(rounds(), precision == Precision::kTf32);
+    EXPECT_EQ(at::matmul(at::ones({2, 2}), at::ones({2, 2})).scalar_type(),
+              precision == Precision::kBfloat16 ? at::kBFloat16 : at::kFloat);
+    const Autocast off(Precision::kFloat32, at::kCPU);
+    EXPECT_FALSE(rounds()) << "within another, too";
+  }
+  EXPECT_EQ(steps, 3);
+}
+
 TEST(Precisions, AreKnownByName) {
-  for (const char* name : {"float32", "bfloat16", "float16"}) EXPECT_EQ(name_of(precision_of(name)), name);
+  for (const char* name : {"float32", "tf32", "bfloat16", "float16"}) EXPECT_EQ(name_of(precision_of(name)), name);
   EXPECT_THROW(precision_of("float8"), std::invalid_argument);
 }
 
