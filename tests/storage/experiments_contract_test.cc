@@ -146,8 +146,8 @@ TEST_P(ExperimentContract, ExtendsARevisionAndRetiresTrials) {
   EXPECT_FALSE(trials[0].trial.retired);
   EXPECT_EQ(trials[0].stages.size(), 2u) << "the revision does not name it";
   EXPECT_TRUE(trials[1].trial.retired);
-  EXPECT_EQ(trials[2].stages[0].stage.id, 5);
-  EXPECT_EQ(trials[2].stages[1].stage.id, 2);
+  EXPECT_EQ(trials[1].stages.size(), 2u) << "what it ran stays with it";
+  EXPECT_TRUE(trials[2].stages[0].stage.id == 5 && trials[2].stages[1].stage.id == 2);
   EXPECT_EQ(store().counts(1).value().trials, 2);
   EXPECT_EQ(store().experiment_of_request("request-1").value(), "priors");
   EXPECT_EQ(store().experiment_of_request("request-2").value(), "priors");
