@@ -35,6 +35,21 @@ export function useConnection(): Connection {
   return state;
 }
 
+let waiting: Set<Resource<unknown>> | null = null; // while something is removed
+
+// Reads again what changes only after `remove` is over and its caller has gone on: a page that removes what it shows
+// would ask for it once more.
+export async function removing<T>(remove: () => Promise<T>): Promise<T> {
+  const late = new Set<Resource<unknown>>();
+  waiting = late;
+  try {
+    return await remove();
+  } finally {
+    waiting = null;
+    setTimeout(() => late.forEach((resource) => resource.touch()));
+  }
+}
+
 export interface Live<T> extends ResourceState<T> {
   refresh: () => void;
 }
@@ -61,7 +76,9 @@ export function useLive<T>(
   useLayoutEffect(() => {
     const stopListening = resource.subscribe(() => redraw((count) => count + 1));
     const stopFollowing = stream.onChange((change) => {
-      if (change.all || wanted.current(change)) resource.touch();
+      if (!change.all && !wanted.current(change)) return;
+      if (waiting) waiting.add(resource as Resource<unknown>);
+      else resource.touch();
     });
     void resource.read();
     return () => {
