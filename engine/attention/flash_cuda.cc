@@ -159,10 +159,10 @@ Tensor attended(const AttentionKernels& kernels, const Scores& scores) {
 
 bool flash_supports(const AttentionKernels& kernels, const Scores& scores) {
   if (scores.hooked()) return false;
+  const Tensor one = scores.value_tables.empty() ? Tensor() : units(scores.v);
   for (const AttentionPart& part : attention_parts(scores)) {
     if (!takes(kernels, part.scores, false)) return false;
     for (const ValueTable& table : scores.value_tables) {
-      const Tensor one = units(scores.v);
       if (!takes(kernels, by_entry(part.scores, one, table), true)) return false;
     }
   }
@@ -173,11 +173,11 @@ Tensor flash_by(const AttentionKernels& kernels, const Scores& scores) {
   const std::vector<AttentionPart> parts = attention_parts(scores);
   if (parts.size() == 1 && scores.value_tables.empty()) return attended(kernels, parts[0].scores);
   const Autocast off(Precision::kFloat32, scores.q.device());
+  const Tensor one = scores.value_tables.empty() ? Tensor() : units(scores.v);
   Tensor sum;
   for (const AttentionPart& part : parts) {
     Tensor o = attended(kernels, part.scores).to(at::kFloat);
     for (const ValueTable& table : scores.value_tables) {
-      const Tensor one = units(scores.v);
       const Tensor sums = run<CudaSumsFunction>(kernels, by_entry(part.scores, one, table));
       o = o + at::matmul(sums, table.table.to(at::kFloat));
     }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/attention/flash_cuda.h"
+#include "engine/base/precision.h"
 #include "tests/engine/kernels/form_cases.h"
 #include "tests/engine/kernels/kernels_on_cpu.h"
 
@@ -16,13 +17,6 @@ Tensor on_cpu(const Scores& scores) {
   EXPECT_TRUE(flash_supports(test::kernels_on_cpu(), scores));
   return flash_by(test::kernels_on_cpu(), scores);
 }
-
-// TF32 is asked for of the whole process.
-class TensorFloat {
- public:
-  explicit TensorFloat(bool on) { at::globalContext().setAllowTF32CuBLAS(on); }
-  ~TensorFloat() { at::globalContext().setAllowTF32CuBLAS(false); }
-};
 
 struct TypeCase {
   std::string name;
@@ -55,7 +49,7 @@ class KernelSources : public testing::TestWithParam<AttentionCase> {
 
 TEST_P(KernelSources, AgreeWithTheExplicitFormulaInValueAndEveryGradient) {
   for (const TypeCase& type : type_cases()) {
-    const TensorFloat tf32(type.tf32);
+    const RoundsProducts tf32(type.tf32);
     const CaseResult expected = test::expected_result(GetParam(), type.type);
     const CaseResult found = test::result_of(GetParam(), at::kCPU, type.type, on_cpu);
     EXPECT_EQ(test::difference(found, expected, type.tolerance), "") << type.name;
@@ -89,7 +83,7 @@ std::vector<AttentionCase> set_cases() {
 TEST(KernelWidths, OfEveryKernelAgreeWithTheExplicitFormula) {
   // A parameter of one number is a sum over all pairs, much of which cancels: hence four times the tolerance.
   for (const TypeCase& type : type_cases()) {
-    const TensorFloat tf32(type.tf32);
+    const RoundsProducts tf32(type.tf32);
     for (AttentionCase c : set_cases()) {
       for (const std::int64_t width : {20, 64, 72, 128}) {
         c.width = width;
