@@ -4,6 +4,9 @@
 #include <ATen/Context.h>
 #include <ATen/autocast_mode.h>
 
+#include <mutex>
+#include <utility>
+
 namespace locus::engine {
 namespace {
 
@@ -19,6 +22,21 @@ constexpr Entry kEntries[] = {{Precision::kFloat32, "float32", at::kFloat},
 
 const Entry& entry_of(Precision precision) { return kEntries[static_cast<std::size_t>(precision)]; }
 
+void set_rounding(bool rounds) {
+  at::globalContext().setAllowTF32CuBLAS(rounds);
+  at::globalContext().setAllowTF32CuDNN(rounds);
+}
+
+// Gives what it was. PyTorch keeps it in several flags and lets no convolution, on the CPU either, begin while they
+// contradict each other: so they are written only where they change, never where threads ask for what is so already.
+bool switch_rounding(bool rounds) {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  static bool now = (set_rounding(false), false);  // PyTorch's own default lets convolutions be rounded
+  if (now != rounds) set_rounding(rounds);
+  return std::exchange(now, rounds);
+}
+
 }  // namespace
 
 Precision precision_of(std::string_view name) {
@@ -31,17 +49,9 @@ Precision precision_of(std::string_view name) {
 
 std::string_view name_of(Precision precision) { return entry_of(precision).name; }
 
-RoundsProducts::RoundsProducts(bool rounds)
-    : matrices_before_(at::globalContext().allowTF32CuBLAS()),
-      convolutions_before_(at::globalContext().allowTF32CuDNN()) {
-  at::globalContext().setAllowTF32CuBLAS(rounds);
-  at::globalContext().setAllowTF32CuDNN(rounds);
-}
+RoundsProducts::RoundsProducts(bool rounds) : before_(switch_rounding(rounds)) {}
 
-RoundsProducts::~RoundsProducts() {
-  at::globalContext().setAllowTF32CuBLAS(matrices_before_);
-  at::globalContext().setAllowTF32CuDNN(convolutions_before_);
-}
+RoundsProducts::~RoundsProducts() { switch_rounding(before_); }
 
 Autocast::Autocast(Precision precision, at::Device device)
     : rounds_(precision == Precision::kTf32),

@@ -14,7 +14,9 @@ Precision precision_of(std::string_view name);
 std::string_view name_of(Precision precision);
 
 // While it lives, products of float32 on GPUs are rounded as tf32, or are not, of matrices and of convolutions, by
-// libraries and by our kernels, in the whole process: backward passes run on threads of their own.
+// libraries and by our kernels, in the whole process: backward passes run on threads of their own. Where none lives, they
+// are not, from the first one on. Threads that ask for the same at once are safe; of those that ask for different ones, the
+// last decides for all.
 class RoundsProducts {
  public:
   explicit RoundsProducts(bool rounds);
@@ -23,7 +25,7 @@ class RoundsProducts {
   RoundsProducts& operator=(const RoundsProducts&) = delete;
 
  private:
-  bool matrices_before_, convolutions_before_;
+  bool before_;
 };
 
 // While it lives, what this thread computes on `device` follows the rules of PyTorch's automatic mixed precision

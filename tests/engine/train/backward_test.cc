@@ -2,9 +2,12 @@
 #include "engine/train/loss_scaler.h"
 
 #include <ATen/Context.h>
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <thread>
+#include <vector>
 
 #include "engine/base/failure.h"
 #include "engine/train/backward.h"
@@ -169,6 +172,22 @@ TEST(BackwardPass, LetsProductsBeRoundedInBothPassesOfTf32AndInNoOther) {
     EXPECT_FALSE(rounds()) << "within another, too";
   }
   EXPECT_EQ(steps, 3);
+}
+
+TEST(BackwardPass, LeavesConvolutionsOfOtherThreadsOfItsPrecisionAlone) {
+  for (const Precision precision : {Precision::kFloat32, Precision::kBfloat16}) {
+    std::vector<std::thread> threads;
+    for (int thread = 0; thread < 2; ++thread) {
+      threads.emplace_back([precision] {
+        at::set_num_threads(1);
+        for (int i = 0; i < 2000; ++i) {
+          const Autocast cast(precision, at::kCPU);
+          EXPECT_NO_THROW(at::conv2d(at::ones({1, 1, 2, 2}), at::ones({1, 1, 1, 1})));
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
 }
 
 TEST(Precisions, AreKnownByName) {
