@@ -211,6 +211,8 @@ std::string show_extensions(const v1::Worker& worker) {
 }
 
 std::string render_workers(const v1::ListWorkersResponse& response, TextStyle style) {
+  const bool some_end = std::any_of(response.workers().begin(), response.workers().end(),
+                                    [](const v1::Worker& worker) { return worker.has_end_time(); });
   std::vector<std::vector<std::string>> rows;
   for (const v1::Worker& worker : response.workers()) {
     std::string slots, running;
@@ -221,23 +223,17 @@ std::string render_workers(const v1::ListWorkersResponse& response, TextStyle st
       running += (running.empty() ? "" : "; ") + attempt.title();
     rows.push_back({worker.name(), worker.state(), worker.host(), slots, show_data(worker), show_extensions(worker),
                     worker.version(), show_time(worker.seen_time()), running});
+    if (some_end) rows.back().insert(rows.back().begin() + 2, show_time(worker.end_time()));
   }
   const std::string forgotten = response.forgotten() == 0 ? ""
                                                           : std::to_string(response.forgotten()) +
                                                                 " not shown, offline for long or forgotten: --all\n";
   if (rows.empty() && forgotten.empty())
     return "no worker has ever registered; start one with: locus worker --server HOST:PORT\n";
-  return render_text_table({{"worker"},
-                            kStateColumn,
-                            {"host"},
-                            {"slots"},
-                            {"datasets"},
-                            {"extensions"},
-                            {"version"},
-                            {"seen"},
-                            {"running"}},
-                           rows, style) +
-         forgotten;
+  std::vector<Column> columns = {{"worker"},     kStateColumn, {"host"}, {"slots"},  {"datasets"},
+                                 {"extensions"}, {"version"},  {"seen"}, {"running"}};
+  if (some_end) columns.insert(columns.begin() + 2, {"works until"});
+  return render_text_table(columns, rows, style) + forgotten;
 }
 
 }  // namespace locus

@@ -219,6 +219,11 @@ struct WorkerRow {
   std::string data_json = {};    // {"held":["ID"],"missing":{"ID":"why"}}; empty: says nothing, holds everything
   bool forgotten = false;        // left out of lists until it comes back
   std::string labels_json = {};  // core/experiment/labels.h, labels_text
+  // Wall clock; until then a drain waits, and the worker is given what is estimated to end before. 0: it holds.
+  Microseconds drain_from_us = 0;
+
+  bool drained() const { return drain != Drain::kNone && drain_from_us == 0; }
+  bool drains_later() const { return drain != Drain::kNone && drain_from_us > 0; }
 };
 
 struct EventRow {

@@ -128,7 +128,7 @@ Microseconds Scheduler::State::fruitless_until(const Reservations& reserved) con
   Microseconds until = kNever;
   for (const auto& [id, worker] : workers_) {
     if (!worker.connected) continue;
-    if (worker.ends_at) return 0;
+    if (ends(worker)) return 0;
     const Microseconds last = worker.heard + policy_.lease;
     if (now_.steady <= last) until = std::min(until, last + 1);
   }

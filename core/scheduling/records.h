@@ -177,6 +177,8 @@ class Scheduler::Records {
   static std::string duration_text(Microseconds us);
 
   // ends.cc
+  static bool ends(const Worker& worker) { return worker.ends_at || worker.row.drains_later(); }
+  static Microseconds time_left(const Worker& worker, Now now);  // of one that ends
   bool ends_in_time(const Worker& worker, StageId stage) const;
 
   // parking.cc
@@ -222,7 +224,8 @@ class Scheduler::Records {
   // Those of stages_ that no trial references, to be cancelled piece by piece.
   std::map<StageId, std::shared_ptr<const Unreferenced>> unreferenced_;
   std::map<WorkerId, Worker> workers_;
-  std::set<StageId> halting_;  // whose attempts are to stop; some have ended
+  std::set<StageId> halting_;        // whose attempts are to stop; some have ended
+  std::set<WorkerId> later_drains_;  // WorkerRow::drains_later
   ReadyQueue ready_;
   std::size_t ready_stages_ = 0;           // in it, each once
   mutable RequirementTable requirements_;  // which only learns

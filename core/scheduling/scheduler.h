@@ -213,6 +213,7 @@ struct WorkerDrainRequested {
   std::string name;
   Drain to = Drain::kNone;
   std::string reason;
+  Microseconds from = 0;  // wall clock, WorkerRow::drain_from_us; what is past is now
 };
 // An offline worker is left out of lists until it registers again. WRONG_STATE for another, WORKER_NOT_FOUND.
 struct WorkerForgetRequested {
@@ -294,7 +295,7 @@ struct WorkerView {
   std::string name, state;
   Microseconds silent_for = 0;
   std::vector<StatedAttempt> running;
-  std::optional<Microseconds> ends_in;                               // its daemon drains by itself then
+  std::optional<Microseconds> ends_in;  // its daemon drains by itself then, or it is drained
   std::vector<std::pair<std::string, std::string>> extensions = {};  // name and digest; of one that is connected
 };
 

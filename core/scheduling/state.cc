@@ -38,6 +38,7 @@ void Scheduler::State::restore(const Snapshot& snapshot) {
     workers_[row.id].row = row;
     workers_[row.id].heard = now_.steady;
     find_slots(workers_[row.id]);
+    note_later_drain(row);
     workers_[row.id].labels = stored_labels(row.labels_json).effective();
   }
   for (const StageRow& row : snapshot.stages) add_stage(row);
@@ -83,8 +84,9 @@ void Scheduler::State::restore(const Snapshot& snapshot) {
   for (const auto& [id, stage] : stages_) {
     if (stage.references.empty()) unreferenced_.emplace_hint(unreferenced_.end(), id, orphan);
   }
-  next_cancellations_at_ =
-      now_.steady + policy_.heartbeat;  // not at once: it may be a refusing store that was turned to again
+  // Not at once: it may be a refusing store that was turned to again.
+  turned_to_store_ = now_.steady;
+  next_cancellations_at_ = now_.steady + policy_.heartbeat;
 }
 
 Decision Scheduler::State::step(const Event& event, Now now) {
@@ -98,6 +100,7 @@ Decision Scheduler::State::step(const Event& event, Now now) {
   if (!only_heard) fruitless_until_ = 0;
   // The event first: a heartbeat that arrives together with the end of its lease renews it.
   std::visit([this](const auto& e) { handle(e); }, event);
+  begin_drains();
   lose_silent_workers();
   release_back_offs();
   match();
@@ -116,6 +119,7 @@ std::optional<Microseconds> Scheduler::State::next_wake() const {
   for (const Waiting& waiting : waiting_) consider(waiting.deadline);
   if (!backing_off_.empty()) consider(backing_off_.begin()->first);
   if (!unreferenced_.empty()) consider(next_cancellations_at_);
+  if (!later_drains_.empty()) consider(next_drain());
   for (const StageId id : halting_) {
     const Stage* stage = Records::find_stage(id);
     if (stage != nullptr && stage->running && stage->running->halt)

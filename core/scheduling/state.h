@@ -93,7 +93,10 @@ class Scheduler::State : private Records {
   void handle(const IntakeChanged& event);
   void handle(const WorkerForgetRequested& event);
   void refuse_unknown_worker(ReplyToken token, const std::string& name);
-  void set_drain(Worker& worker, Drain to, const std::string& reason);
+  void set_drain(Worker& worker, Drain to, const std::string& reason, Microseconds from);
+  void note_later_drain(const WorkerRow& row);
+  void begin_drains();
+  Microseconds next_drain() const;  // steady
 
   // trouble.cc
   void note_success(const Stage& stage, Worker& worker);
@@ -177,6 +180,7 @@ class Scheduler::State : private Records {
   mutable Microseconds silent_at_ = 0;
   Decision* decision_ = nullptr;            // of the step under way
   Microseconds next_preemption_ = 0;        // steady; when it is looked again who is to make way
+  Microseconds turned_to_store_ = 0;        // when this state was read from it (steady)
   Microseconds next_cancellations_at_ = 0;  // of those that no trial references (steady)
   std::unordered_map<std::string, StageId> by_identity_;
   std::map<std::string, WorkerId> sessions_;  // connected ones

@@ -90,11 +90,12 @@ bool Scheduler::State::pause_if_all_fail(Experiment& experiment, const Alike& al
 
 void Scheduler::State::drain_if_all_fails(Worker& worker, const Ending& ending) {
   if (worker.failed_in_row.size() < static_cast<std::size_t>(policy_.strikes)) return;
-  if (worker.row.drain != Drain::kNone || working_workers() < 2) return;
+  if (worker.row.drained() || working_workers() < 2) return;
   set_drain(worker, Drain::kNoNewWork,
             std::to_string(worker.failed_in_row.size()) +
                 " stages in a row failed on it, while other workers are there; the last one " +
-                rule_of(ending.failure_class).words + (ending.reason.empty() ? "" : ": " + ending.reason));
+                rule_of(ending.failure_class).words + (ending.reason.empty() ? "" : ": " + ending.reason),
+            0);
 }
 
 }  // namespace locus

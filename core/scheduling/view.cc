@@ -32,7 +32,8 @@ std::vector<WorkerView> Scheduler::View::workers(Now now) const {
                     .silent_for = std::max<Microseconds>(0, now.steady - worker.heard),
                     .running = {},
                     .ends_in = {}};
-    if (worker.connected && worker.ends_at) view.ends_in = std::max<Microseconds>(0, *worker.ends_at - now.steady);
+    if (worker.connected && Records::ends(worker))
+      view.ends_in = std::max<Microseconds>(0, Records::time_left(worker, now));
     if (worker.row.state != WorkerState::kOffline && (!worker.connected || view.silent_for > records_.policy_.lease)) {
       view.state = "silent";
     }
@@ -264,7 +265,8 @@ std::string Scheduler::View::explain_running(const Stage& stage, Now now) const 
   if (stop > 0) text += "; it parks at step " + std::to_string(stop) + ", as far as its search wants it for now";
   if (stop == kNoFurther) text += "; it parks at its next validation, since nobody wants it to go further";
   if (stage.running->halt) text += explain_halt(*stage.running->halt, now);
-  if (worker.row.drain == Drain::kStopWork) text += "; it is being saved and stopped, since its worker drains";
+  if (worker.row.drained() && worker.row.drain == Drain::kStopWork)
+    text += "; it is being saved and stopped, since its worker drains";
   const Microseconds silent = now.steady - worker.heard;
   if (silent > records_.policy_.lease) {
     text += "; the worker has been silent for " + Records::duration_text(silent) + " and is given " +

@@ -30,7 +30,7 @@ std::vector<StageSpan> Scheduler::View::spans(const std::function<bool(StageId)>
 bool Scheduler::View::goes_by_estimates() const {
   bool connected = false;
   for (const auto& [id, worker] : records_.workers_) {
-    if (worker.connected && worker.ends_at) return true;
+    if (worker.connected && Records::ends(worker)) return true;
     connected = connected || worker.connected;
   }
   return connected &&

@@ -162,7 +162,7 @@ void Scheduler::State::announce(Worker& worker, const WorkerRegistered& event) {
   row.labels_json = labels_text(event.labels);
   row.forgotten = false;
   if (worker.row.session != event.session) row.since_us = now_.wall;
-  row.state = row.drain == Drain::kNone ? WorkerState::kActive : WorkerState::kDraining;
+  row.state = row.drained() ? WorkerState::kDraining : WorkerState::kActive;
   row.seen_us = now_.wall;
   const bool changed = !same_announcement(row, worker.row);
   worker.row = std::move(row);
@@ -206,9 +206,10 @@ void Scheduler::State::handle(const LeasesSynced& event) {
   if (worker == nullptr) return;
   renew(*worker, event.running);
   lose_unlisted(*worker);
+  const bool stops = worker->row.drained() && worker->row.drain == Drain::kStopWork;
   ReplyWishes wishes{.reply = event.reply, .wishes = {}, .drain = worker->row.state == WorkerState::kDraining};
   for (const StatedAttempt& lease : event.running) {
-    LeaseWish wish = worker->row.drain == Drain::kStopWork ? LeaseWish::kCheckpointAndStop : LeaseWish::kContinue;
+    LeaseWish wish = stops ? LeaseWish::kCheckpointAndStop : LeaseWish::kContinue;
     if (const Stage* stage = run_by(*worker, lease.stage_id, lease.attempt)) {
       const std::int64_t until = stop_point(stage->references);
       if (until != kToTheEnd) wishes.until[lease.stage_id] = until;

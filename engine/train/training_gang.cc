@@ -10,12 +10,13 @@ namespace {
 
 // Of the bits of all weights: sums of integers do not depend on their order.
 std::int64_t digest_of_weights(const Task& task) {
-  std::int64_t digest = 0;
+  std::uint64_t digest = 0;  // which may overflow
   for (const Tensor& weight : task.parameters()) {
     const auto bits = weight.element_size() == 8 ? at::kLong : weight.element_size() == 4 ? at::kInt : at::kShort;
-    digest = 31 * digest + weight.detach().contiguous().view(bits).sum(at::kLong).item<std::int64_t>();
+    const auto sum = weight.detach().contiguous().view(bits).sum(at::kLong).item<std::int64_t>();
+    digest = 31 * digest + static_cast<std::uint64_t>(sum);
   }
-  return digest & 0xffffffffffff;
+  return static_cast<std::int64_t>(digest & 0xffffffffffff);
 }
 
 Microseconds microseconds(double seconds) { return static_cast<Microseconds>(1e6 * seconds); }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/base/duration.h"
 #include "core/base/error.h"
 #include "core/experiment/labels.h"
 #include "core/limits.h"
@@ -95,6 +96,7 @@ absl::Status WorkerViews::fill(const WorkerRow& row, const std::map<WorkerId, Li
   slots_from_json(row.slots_json, out->mutable_slots());
   *out->mutable_seen_time() = to_timestamp(row.seen_us);
   out->set_catalog_digest(row.catalog_digest);
+  if (row.drains_later()) *out->mutable_drain_time() = to_timestamp(row.drain_from_us);
   if (row.since_us > 0) *out->mutable_since_time() = to_timestamp(row.since_us);
   if (!row.data_json.empty()) data_from_json(row.data_json, out->mutable_data());
   out->set_forgotten(forgotten(row, clock_.wall()));
@@ -190,9 +192,9 @@ absl::StatusOr<v1::WorkerDetail> WorkerViews::get(const std::string& name) {
 }
 
 absl::StatusOr<v1::Worker> WorkerViews::set_drain(const std::string& name, Drain to, const std::string& reason,
-                                                  const Caller& caller) {
+                                                  Microseconds from, const Caller& caller) {
   const Command command =
-      call(coordinator_, WorkerDrainRequested{.name = name, .to = to, .reason = reason}, caller.deed());
+      call(coordinator_, WorkerDrainRequested{.name = name, .to = to, .reason = reason, .from = from}, caller.deed());
   if (const auto* error = std::get_if<ReplyError>(&command)) return error->status;
   LOCUS_ASSIGN_OR_RETURN(auto detail, get(name));
   return std::move(*detail.mutable_worker());
@@ -203,8 +205,12 @@ absl::StatusOr<v1::Worker> WorkerViews::drain(const v1::DrainWorkerRequest& requ
     return make_error(absl::StatusCode::kInvalidArgument, ErrorReason::kInvalidArgument,
                       "a reason has at most " + std::to_string(kReasonLength) + " bytes", "reason");
   }
+  Microseconds from = 0;
+  if (!request.until().empty()) {
+    LOCUS_ASSIGN_OR_RETURN(from, parse_moment(request.until(), clock_.wall(), "until"));
+  }
   return set_drain(request.name(), request.stop() ? Drain::kStopWork : Drain::kNoNewWork,
-                   request.reason().empty() ? "drained by a person" : request.reason(), caller);
+                   request.reason().empty() ? "drained by a person" : request.reason(), from, caller);
 }
 
 absl::StatusOr<v1::Worker> WorkerViews::forget(const v1::ForgetWorkerRequest& request, const Caller& caller) {
@@ -215,7 +221,7 @@ absl::StatusOr<v1::Worker> WorkerViews::forget(const v1::ForgetWorkerRequest& re
 }
 
 absl::StatusOr<v1::Worker> WorkerViews::undrain(const v1::UndrainWorkerRequest& request, const Caller& caller) {
-  return set_drain(request.name(), Drain::kNone, "", caller);
+  return set_drain(request.name(), Drain::kNone, "", 0, caller);
 }
 
 }  // namespace locus::server

@@ -27,7 +27,7 @@ class WorkerViews {
   std::map<WorkerId, Live> live_workers();
   absl::Status fill(const WorkerRow& row, const std::map<WorkerId, Live>& connected, v1::Worker* out);
   absl::StatusOr<v1::Worker> one(const std::string& name);
-  absl::StatusOr<v1::Worker> set_drain(const std::string& name, Drain to, const std::string& reason,
+  absl::StatusOr<v1::Worker> set_drain(const std::string& name, Drain to, const std::string& reason, Microseconds from,
                                        const Caller& caller);
 
   Store& store_;

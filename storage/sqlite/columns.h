@@ -140,7 +140,7 @@ inline ArtifactRow read_artifact(const Statement& s) {
 
 #define LOCUS_WORKER_COLUMNS                                                                                          \
   "id, name, session, host, version, slots_json, catalog_digest, state, seen_us, drain, reason, instance, since_us, " \
-  "data_json, forgotten, labels_json"
+  "data_json, forgotten, labels_json, drain_from_us"
 inline WorkerRow read_worker(const Statement& s) {
   if (s.integer(9) < 0 || s.integer(9) > 2) throw SqliteError(SQLITE_CORRUPT, "unknown drain of a worker");
   return {s.integer(0),       s.text(1),
@@ -150,7 +150,8 @@ inline WorkerRow read_worker(const Statement& s) {
           s.integer(8),       static_cast<Drain>(s.integer(9)),
           s.text(10),         s.text(11),
           s.integer(12),      s.text(13),
-          s.integer(14) != 0, s.text(15)};
+          s.integer(14) != 0, s.text(15),
+          s.integer(16)};
 }
 
 // Doubles as text that reads back to the same double. SQLite would turn NaN into NULL and -0 into 0.

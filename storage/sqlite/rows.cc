@@ -254,17 +254,17 @@ std::optional<WorkerId> SqliteRows::worker_named(const std::string& name) {
 
 void SqliteRows::put_worker(const WorkerRow& row) {
   db_.prepare("INSERT INTO worker (" LOCUS_WORKER_COLUMNS
-              ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+              ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
               "ON CONFLICT (id) DO UPDATE SET name = excluded.name, session = excluded.session, host = "
               "excluded.host, "
               "version = excluded.version, slots_json = excluded.slots_json, "
               "catalog_digest = excluded.catalog_digest, state = excluded.state, seen_us = excluded.seen_us, "
               "drain = excluded.drain, reason = excluded.reason, instance = excluded.instance, "
               "since_us = excluded.since_us, data_json = excluded.data_json, forgotten = excluded.forgotten, "
-              "labels_json = excluded.labels_json")
+              "labels_json = excluded.labels_json, drain_from_us = excluded.drain_from_us")
       .bind(row.id, row.name, row.session, row.host, row.version, row.slots_json, row.catalog_digest,
             to_string(row.state), row.seen_us, static_cast<int>(row.drain), row.reason, row.instance, row.since_us,
-            row.data_json, row.forgotten, row.labels_json)
+            row.data_json, row.forgotten, row.labels_json, row.drain_from_us)
       .run();
 }
 

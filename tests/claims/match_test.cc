@@ -15,23 +15,23 @@ using testing::IsEmpty;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-Json config(Json priors, const std::string& dataset = "fashion-mnist") {
+Json config(const std::vector<Json>& priors, const std::string& dataset = "fashion-mnist") {
   return {{"dataset", {{"id", dataset}, {"options", Json::object()}}},
           {"task", {{"id", "classification"}, {"options", Json::object()}}},
           {"model",
            {{"id", "vit"}, {"options", {{"dim", 64}, {"depth", 3}, {"heads", 4}, {"patch", 7}, {"pool", "mean"}}}}},
           {"recipe",
            {{"id", "supervised"}, {"options", {{"epochs", 2}, {"batch", 32}, {"lr", 0.002}, {"weight_decay", 0.05}}}}},
-          {"priors", std::move(priors)}};
+          {"priors", priors}};
 }
 
 Json prior(const std::string& id, Json options = Json::object()) {
   return {{"id", id}, {"options", std::move(options)}};
 }
 
-ExperimentCell cell(std::int64_t ordinal, Json priors, const std::string& group = "{}") {
+ExperimentCell cell(std::int64_t ordinal, const std::vector<Json>& priors, const std::string& group = "{}") {
   static const Catalog kCatalog = engine_catalog();
-  Json whole = config(std::move(priors));
+  Json whole = config(priors);
   ClaimSetting setting = setting_of(whole, kCatalog);
   return {ordinal, group, std::move(whole), std::move(setting)};
 }

@@ -193,6 +193,9 @@ TEST_F(Life, OfAWorkerThatIsDrained) {
   ASSERT_EQ(run({"submit", "-"}, kDaySpec).status, 0);
   EXPECT_THAT(json({"why", "day/0"})["sentence"].get<std::string>(), HasSubstr("drain"));
   EXPECT_THAT(run({"drain", "node-1", "--undo"}).out, Not(HasSubstr("draining")));
+  EXPECT_THAT(run({"drain", "node-1", "--until", "2h"}).out, AllOf(HasSubstr("active"), HasSubstr("works until")));
+  EXPECT_EQ(run({"drain", "node-1", "--until", "2h", "--undo"}).status, 2);
+  EXPECT_THAT(run({"drain", "node-1", "--until", "08:00"}).err, HasSubstr("2026-12-01T08:00Z"));
   EXPECT_EQ(run({"watch", "day"}).status, 0);
 }
 

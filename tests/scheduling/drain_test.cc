@@ -69,6 +69,96 @@ TEST(Drain, IsTakenBack) {
   EXPECT_EQ(h.events("worker-state").size(), 2u);
 }
 
+struct LaterDrain : ::testing::Test {
+  LaterDrain() {
+    h.submit({.cells = {"a"}, .evaluate = false});
+    h.join("w", "s");
+  }
+  bool drain(std::chrono::microseconds in, Drain to = Drain::kNoNewWork) {
+    return h.drain("w", to, "new driver", h.now().wall + us(in));
+  }
+  void estimate(std::chrono::microseconds busy) { h.step(StagesEstimated{{{h.train("a").id, us(busy)}}}); }
+  void pass(std::chrono::microseconds time) {
+    for (std::chrono::microseconds passed{0}; passed < time; passed += 10s) {
+      h.sync("s");
+      h.advance(10s);
+    }
+  }
+
+  Harness h;
+};
+
+TEST_F(LaterDrain, GivesTheWorkerWhatEndsBefore) {
+  ASSERT_TRUE(drain(1h));
+  EXPECT_EQ(h.worker("w").state, WorkerState::kActive);
+  EXPECT_EQ(h.scheduler().workers(h.now())[0].ends_in, us(1h));
+  EXPECT_TRUE(h.scheduler().goes_by_estimates());
+  estimate(1h);
+  EXPECT_TRUE(h.ask("s"));
+}
+
+TEST_F(LaterDrain, GivesItNothingThatWouldEndLaterAndSaysSo) {
+  drain(1h);
+  estimate(2h);
+  EXPECT_FALSE(h.ask("s"));
+  EXPECT_THAT(h.explain(h.train("a")),
+              HasSubstr("waits for a worker that stays: w is drained in 60 min and this takes about 2 h"));
+  drain(3h);
+  EXPECT_TRUE(h.ask("s")) << "put off";
+}
+
+TEST_F(LaterDrain, HoldsFromItsTimeOnWithoutAnybodyAsking) {
+  drain(30s, Drain::kStopWork);
+  const auto running = h.ask("s");
+  EXPECT_EQ(h.sync("s", {stated(*running)}), std::vector<LeaseWish>{LeaseWish::kContinue});
+  h.advance(20s);
+  EXPECT_EQ(h.sync("s", {stated(*running)}), std::vector<LeaseWish>{LeaseWish::kContinue});
+  EXPECT_EQ(h.worker("w").state, WorkerState::kActive);
+  h.advance(10s);
+  EXPECT_EQ(h.worker("w").state, WorkerState::kDraining);
+  EXPECT_EQ(h.worker("w").reason, "new driver");
+  EXPECT_EQ(h.events("worker-state").size(), 2u) << "when it was asked for, and when it began";
+  EXPECT_EQ(h.sync("s", {stated(*running)}), std::vector<LeaseWish>{LeaseWish::kCheckpointAndStop});
+}
+
+TEST_F(LaterDrain, OutlivesRestartsOfWorkerAndServer) {
+  const Microseconds from = h.now().wall + us(1h);
+  drain(1h);
+  h.join("w", "t");
+  estimate(2h);
+  EXPECT_FALSE(h.ask("t"));
+  h.restart();
+  h.join("w", "u");
+  EXPECT_EQ(h.worker("w").drain_from_us, from);
+  estimate(2h);
+  EXPECT_FALSE(h.ask("u"));
+}
+
+TEST_F(LaterDrain, WhoseTimeCameWhileNothingRanHoldsFromTheNextStartOn) {
+  drain(1h);
+  h.restart();
+  h.set_wall(h.now().wall + us(2h));
+  h.join("w", "t");
+  EXPECT_FALSE(h.ask("t"));
+  h.advance(kHeartbeat);  // not at once: the store may refuse it, and be turned to again
+  EXPECT_EQ(h.worker("w").state, WorkerState::kDraining);
+}
+
+TEST_F(LaterDrain, IsTakenBackBeforeItsTime) {
+  drain(30s);
+  EXPECT_TRUE(h.drain("w", Drain::kNone));
+  EXPECT_EQ(h.worker("w").drain_from_us, 0);
+  pass(60s);
+  EXPECT_EQ(h.worker("w").state, WorkerState::kActive);
+  EXPECT_TRUE(h.ask("s"));
+}
+
+TEST_F(LaterDrain, OfATimeThatIsPastHoldsAtOnce) {
+  drain(-1s);
+  EXPECT_EQ(h.worker("w").state, WorkerState::kDraining);
+  EXPECT_FALSE(h.ask("s"));
+}
+
 TEST(Drain, OfAnUnknownWorkerIsRefused) {
   Harness h;
   EXPECT_FALSE(h.drain("nobody", Drain::kNoNewWork));

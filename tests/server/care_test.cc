@@ -117,7 +117,7 @@ TEST_F(Care, BacksUpARunningServerAndRestoresIt) {
   const auto made = (*client)->backup(folder_.path() / "backup");
   ASSERT_TRUE(made.ok()) << made.status();
   EXPECT_EQ(made->artifacts, 9);
-  EXPECT_EQ(made->schema_version, 13);
+  EXPECT_EQ(made->schema_version, 14);
   submit(small_specification({{"name", "later"}}));  // not in it
   const auto whole = check_backup(folder_.path() / "backup");
   ASSERT_TRUE(whole.ok()) << whole.status();

@@ -127,7 +127,7 @@ TEST_P(FormerDatabase, ShowsTheTableThatItsReleaseShowed) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(OfSchema, FormerDatabase, ::testing::Values(6, 10, 12, 13),
+INSTANTIATE_TEST_SUITE_P(OfSchema, FormerDatabase, ::testing::Values(6, 10, 12, 13, 14),
                          [](const auto& schema) { return std::to_string(schema.param); });
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What people do with experiments beyond submitting them: explain, read logs, rerun, compare, export, drain.
+// What people do with experiments beyond submitting them: explain, read logs, rerun, compare, export.
 #include <gmock/gmock.h>
 
 #include "tests/server/support/fake_worker.h"
@@ -322,37 +322,6 @@ TEST_F(Surface, ExportsEverythingAsLinesThatSayTheirType) {
   v1::ExportExperimentResponse nothing;
   EXPECT_FALSE(refused->Read(&nothing));
   EXPECT_EQ(wire_error(refused->Finish()).reason, "EXPERIMENT_NOT_FOUND");
-}
-
-TEST_F(Surface, DrainsAWorkerAndShowsItsTrouble) {
-  const auto work = worker_->acquire();
-  ASSERT_TRUE(worker_->fail(*work, "code", "boom").ok());
-  v1::DrainWorkerRequest request;
-  request.set_name("one");
-  request.set_reason("fan is loud");
-  v1::Worker worker;
-  for (int i = 0; i < 2; ++i) {
-    ASSERT_TRUE(workers_->DrainWorker(deadline().get(), request, &worker).ok());
-    EXPECT_EQ(worker.state(), "draining");
-    EXPECT_EQ(worker.reason(), "fan is loud");
-  }
-  EXPECT_FALSE(worker_->acquire());
-  v1::GetWorkerRequest get;
-  get.set_name("one");
-  v1::WorkerDetail detail;
-  ASSERT_TRUE(workers_->GetWorker(deadline().get(), get, &detail).ok());
-  EXPECT_EQ(detail.worker().failed(), 1);
-  ASSERT_EQ(detail.attempts_size(), 1);
-  EXPECT_EQ(detail.attempts(0).reason(), "boom");
-  EXPECT_EQ(detail.attempts(0).title(), trial_of(*work));
-  EXPECT_EQ(detail.attempts(0).kind(), "train");
-  v1::UndrainWorkerRequest back;
-  back.set_name("one");
-  ASSERT_TRUE(workers_->UndrainWorker(deadline().get(), back, &worker).ok());
-  EXPECT_EQ(worker.state(), "active");
-  EXPECT_TRUE(worker_->acquire());
-  get.set_name("nobody");
-  EXPECT_EQ(wire_error(workers_->GetWorker(deadline().get(), get, &detail)).reason, "WORKER_NOT_FOUND");
 }
 
 TEST_F(Surface, LeavesACompletedExperimentAlone) {

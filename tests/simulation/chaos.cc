@@ -254,11 +254,12 @@ void Chaos::plan_more(Microseconds at) {
   const std::string worker = some_worker().name();
   const auto what = world_.random.between(0, 5);
   const Drain to = what == 0 ? Drain::kStopWork : what == 1 ? Drain::kNoNewWork : Drain::kNone;
+  const Microseconds in = at / kSecond % 2 == 0 ? 0 : 20 * kSecond;
   const bool erase = what == 4 && world_.random.chance(0.3);
   ++pending_;
-  world_.at(at, [this, &server, name, worker, what, to, erase] {
-    insist([&server, name, worker, what, to, erase] {
-      if (what <= 2) return server.drain(worker, to);
+  world_.at(at, [this, &server, name, worker, what, to, in, erase] {
+    insist([&server, name, worker, what, to, in, erase] {
+      if (what <= 2) return server.drain(worker, to, in);
       if (what == 3) return server.rerun(name);
       if (erase) return server.erase(name);
       return server.collect_garbage();

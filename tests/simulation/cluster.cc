@@ -105,7 +105,7 @@ void Cluster::check_step() {
 void Cluster::check_reason(StageId id) {
   const std::string reason = server.explain(id);
   ledger.shares().check_reason(reason, ledger);
-  ledger.places().check_reason(id, reason, ledger.shares(), ledger, world.now());
+  ledger.places().check_reason(id, reason, ledger.shares(), ledger, {world.now(), server.wall()});
 }
 
 // Of those that wait one after the other: what is said of them changes with what others do.

@@ -51,6 +51,7 @@ absl::Status Ledger::apply(std::span<const Mutation> mutations, Microseconds now
     }
   }
   if (absl::Status status = store_->apply(mutations, now_wall_us); !status.ok()) return status;
+  wall_ = now_wall_us;
   submission_ = std::any_of(mutations.begin(), mutations.end(), [](const Mutation& m) {
     const auto* moved = std::get_if<SetStageState>(&m);
     return std::holds_alternative<SaveExperiment>(m) || (moved != nullptr && moved->forgive);
@@ -171,7 +172,7 @@ void Ledger::check_places(const GrantAttempt& grant) {
   for (const auto& [id, record] : stages_) {
     if (record.state == StageState::kQueued) queued.push_back({id, record.kind, record.attempt == 0});
   }
-  places_.check_grant(grant, queued, exchanges_, *store_, world_.now());
+  places_.check_grant(grant, queued, exchanges_, *store_, {world_.now(), wall_});
 }
 
 void Ledger::enter(const GrantAttempt& mutation) {
@@ -179,7 +180,7 @@ void Ledger::enter(const GrantAttempt& mutation) {
   if (mutation.attempt != record.attempt + 1) {
     throw Violation(3, stage_text(mutation.stage_id) + " jumped to attempt " + std::to_string(mutation.attempt));
   }
-  if (workers_.at(mutation.worker_id).drain != Drain::kNone)
+  if (workers_.at(mutation.worker_id).drained())
     throw Violation(5, stage_text(mutation.stage_id) + " was granted to a worker that drains");
   check_data(mutation.stage_id, mutation.worker_id);
   searches_.check_grant(mutation, *store_);

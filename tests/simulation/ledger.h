@@ -187,6 +187,7 @@ class Ledger final : public Store {
   std::vector<Point> expected_curve(const StageRecord& record) const;
 
   World& world_;
+  Microseconds wall_ = 0;  // when the newest mutations were made, by their server
   std::unique_ptr<Store> store_;
   std::map<StageId, StageRecord> stages_;
   std::map<std::pair<StageId, std::int64_t>, std::int64_t> acknowledged_;

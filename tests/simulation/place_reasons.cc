@@ -48,12 +48,12 @@ Violation untrue(StageId stage, const std::string& reason) {
 }  // namespace
 
 void PlaceWatch::check_reason(StageId stage, const std::string& reason, const ShareWatch& shares, Store& store,
-                              Microseconds now) {
+                              Now now) {
   const Snapshot stored = store.load().value();
   if (reason.starts_with("waits for a larger worker: ")) check_size(stage, reason, stored);
   if (reason.starts_with("waits for a free slot: ")) check_kept(stage, reason, stored);
   if (reason.starts_with("waits for a worker of another kind: ")) check_kind(stage, reason, stored);
-  if (reason.starts_with("waits for a worker that stays: ")) check_end(stage, reason, now);
+  if (reason.starts_with("waits for a worker that stays: ")) check_end(stage, reason, stored, now);
   if (reason.find(" and comes first, ") != std::string::npos) check_first(reason, shares, store);
 }
 
@@ -121,20 +121,25 @@ void PlaceWatch::check_kind(StageId stage, const std::string& reason, const Snap
                        return first_unmet(rules, stored_labels(worker->labels_json).effective()).empty();
                      });
   const bool drains = reason.substr(of_kind).starts_with(", of that kind, drains");
-  if (!alike || drains != (worker->drain != Drain::kNone)) throw untrue(stage, reason);
+  if (!alike || drains != worker->drained()) throw untrue(stage, reason);
   ++seen_["reasons that name one of the kind"];
 }
 
-// "w1 ends in 20 s and this takes about 40 s"
-void PlaceWatch::check_end(StageId stage, const std::string& reason, Microseconds now) {
+// "w1 ends in 20 s and this takes about 40 s", or "is drained in".
+void PlaceWatch::check_end(StageId stage, const std::string& reason, const Snapshot& stored, Now now) {
   const std::string said = reason.substr(reason.find(": ") + 2);
   const Microseconds takes = estimate(stage);
-  const bool right = std::ranges::any_of(lives_, [&](const auto& entry) {
-    const Microseconds left = entry.second.ends - now;
-    std::string text = entry.first + (left > 0 ? " ends in " + rounded_up(left) : " is about to end");
+  const auto ends = [&](const std::string& name, const char* how, Microseconds left) {
+    std::string text = name + (left > 0 ? how + rounded_up(left) : " is about to end");
     if (takes > 0) text += " and this takes about " + rounded_up(takes);
     return said.starts_with(text) && (left <= 0 || takes > left);
-  });
+  };
+  const bool right =
+      std::ranges::any_of(
+          lives_, [&](const auto& entry) { return ends(entry.first, " ends in ", entry.second.ends - now.steady); }) ||
+      std::ranges::any_of(stored.workers, [&](const WorkerRow& worker) {
+        return worker.drains_later() && ends(worker.name, " is drained in ", worker.drain_from_us - now.wall);
+      });
   if (!right) throw untrue(stage, reason);
   ++seen_["reasons that name an end"];
 }

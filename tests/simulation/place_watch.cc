@@ -67,11 +67,13 @@ std::optional<Microseconds> PlaceWatch::longest(StageId stage, const Snapshot& s
 }
 
 void PlaceWatch::check_grant(const GrantAttempt& grant, const std::vector<Queued>& queued,
-                             const ExchangeWatch& exchanges, Store& store, Microseconds now) {
+                             const ExchangeWatch& exchanges, Store& store, Now clock) {
+  const Microseconds now = clock.steady;
   const Snapshot stored = store.load().value();
   const auto worker = std::ranges::find(stored.workers, grant.worker_id, &WorkerRow::id);
   check_ahead(grant, queued, exchanges, stored, now);
   check_life(grant, *worker, now);
+  check_drain(grant, *worker, clock.wall);
   check_alike(grant, *worker, stored);
   const std::optional<Microseconds> most = longest(grant.stage_id, stored);
   running_[grant.stage_id] = {grant.worker_id, most ? std::optional(now + *most) : std::nullopt, false};
@@ -145,6 +147,17 @@ void PlaceWatch::check_life(const GrantAttempt& grant, const WorkerRow& worker, 
                             " s");
   }
   ++seen_["grants to a worker that ends"];
+}
+
+void PlaceWatch::check_drain(const GrantAttempt& grant, const WorkerRow& worker, Microseconds wall) {
+  if (!worker.drains_later()) return;
+  const Microseconds takes = estimate(grant.stage_id), left = worker.drain_from_us - wall;
+  if (left <= 0 || takes > left) {
+    throw Violation(36, "stage " + std::to_string(grant.stage_id) + ", which takes " + std::to_string(takes / kSecond) +
+                            " s, was granted to " + worker.name + ", which is drained in " +
+                            std::to_string(left / kSecond) + " s");
+  }
+  ++seen_["grants to a worker that is drained later"];
 }
 
 void PlaceWatch::check_alike(const GrantAttempt& grant, const WorkerRow& worker, const Snapshot& stored) {

@@ -291,9 +291,9 @@ absl::Status ServerProcess::ask_and_tell(Event event) {
   return status;
 }
 
-absl::Status ServerProcess::drain(const std::string& worker, Drain to) {
+absl::Status ServerProcess::drain(const std::string& worker, Drain to, Microseconds in) {
   if (!responsive()) return absl::UnavailableError("no server");
-  return ask_and_tell(WorkerDrainRequested{0, worker, to, "the person wants it"});
+  return ask_and_tell(WorkerDrainRequested{0, worker, to, "the person wants it", wall() + in});
 }
 
 absl::Status ServerProcess::share(const AccountRow& account) {

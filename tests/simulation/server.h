@@ -101,7 +101,7 @@ class ServerProcess final : public Process {
   // A person lets a unit of a search go on, or stops it; the unit is chosen by the number, if there are any.
   absl::Status overrule(const std::string& experiment, std::int64_t unit, bool go_on);
   absl::Status set_state(const std::string& experiment, ExperimentState to);
-  absl::Status drain(const std::string& worker, Drain to);
+  absl::Status drain(const std::string& worker, Drain to, Microseconds in = 0);
   absl::Status rerun(const std::string& experiment);
   absl::Status erase(const std::string& experiment);  // by force
   absl::Status share(const AccountRow& account);

@@ -255,9 +255,12 @@ TEST_P(LifeContract, RemembersDrainsAndReasons) {
   WorkerRow worker = store().workers().value()[0];
   worker.drain = Drain::kStopWork;
   worker.reason = "odd noises";
+  worker.drain_from_us = 1'796'083'200'000'000;
   must({PutWorker{worker}, SetExperimentState{1, ExperimentState::kActive, ExperimentState::kPaused, "all fail"}});
   EXPECT_EQ(store().workers().value()[0].drain, Drain::kStopWork);
   EXPECT_EQ(store().workers().value()[0].reason, "odd noises");
+  EXPECT_EQ(store().workers().value()[0].drain_from_us, worker.drain_from_us);
+  EXPECT_EQ(store().load()->workers[0].drain_from_us, worker.drain_from_us);
   EXPECT_EQ(store().experiment(1)->reason, "all fail");
   EXPECT_EQ(store().load()->experiments[0].reason, "all fail");
 }

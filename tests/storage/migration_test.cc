@@ -107,7 +107,7 @@ TEST_F(FirstRelease, IsBroughtForwardWithEveryRow) {
     EXPECT_EQ((*store)->references(3)->at(0).until_step, 20);
     EXPECT_TRUE((*store)->check()->problems.empty());
   }
-  EXPECT_EQ(version(), "13");
+  EXPECT_EQ(version(), "14");
 }
 
 std::size_t comparisons(const std::string& text) {

@@ -1,6 +1,5 @@
 // A libnccl.so.2 that adds up in the memory of the host, among the threads of one process: each call returns when the sum is
 // there. What is asked of it can be read back, and it can be told to fail.
-#include <array>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -11,13 +10,13 @@
 #include <string>
 #include <vector>
 
+#include "engine/distributed/nccl_calls.h"
+
 namespace {
 
 constexpr int kSuccess = 0, kSystemError = 2, kInvalidArgument = 4;
 
-struct Id {
-  std::array<char, 128> bytes;
-};
+using Id = locus::engine::Nccl::Id;
 
 // Processes of one id.
 struct Group {

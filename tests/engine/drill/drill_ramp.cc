@@ -3,6 +3,8 @@
 //   L = c q k^T + slope j, j the raster index of the key's patch; prefix tokens get 0
 //
 // No paper: it exists to be added (tests/engine/drill/adding_a_prior).
+#include <c10/core/InferenceMode.h>
+
 #include "engine/priors/items.h"
 
 namespace locus::engine::priors {
@@ -13,6 +15,7 @@ class DrillRampLayer final : public PriorLayer {
   explicit DrillRampLayer(double slope) : slope_(slope) {}
 
   BiasTerm bias(const AttentionInputs& inputs, const ForwardContext&) override {
+    const c10::InferenceMode normal_tensors(false);  // the term is kept, and may meet a training step later
     const std::int64_t prefix = inputs.layout.prefix, tokens = inputs.layout.tokens();
     const at::ScalarType type = inputs.q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
     const Tensor index = at::arange(inputs.layout.patches(), inputs.q.options().dtype(type));

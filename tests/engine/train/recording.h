@@ -130,7 +130,7 @@ inline StageRequest request_for(const Json& configuration, const std::filesystem
 
 inline bool same_bits(const Tensor& a, const Tensor& b) {
   return a.scalar_type() == b.scalar_type() && a.sizes() == b.sizes() &&
-         std::memcmp(a.const_data_ptr(), b.const_data_ptr(), a.nbytes()) == 0;
+         (a.numel() == 0 || std::memcmp(a.const_data_ptr(), b.const_data_ptr(), a.nbytes()) == 0);
 }
 
 // The names of tensors that differ in a single bit or are in one file only; times are no part of the

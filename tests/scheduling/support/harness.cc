@@ -245,9 +245,9 @@ bool Harness::search_runs(ExperimentId id) {
   return search.ok() && search->state == SearchState::kRunning;
 }
 
-bool Harness::drain(const std::string& worker, Drain to, const std::string& reason) {
+bool Harness::drain(const std::string& worker, Drain to, const std::string& reason, Microseconds from) {
   const ReplyToken token = next_token_++;
-  step(WorkerDrainRequested{token, worker, to, reason});
+  step(WorkerDrainRequested{token, worker, to, reason, from});
   return done(token);
 }
 

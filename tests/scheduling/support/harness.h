@@ -55,7 +55,7 @@ class Harness {
   bool decide(const Matrix& matrix, const std::map<std::int64_t, std::int64_t>& wants);  // as decided()
   bool decide(SearchDecided event);
   bool set_state(const std::string& experiment, ExperimentState to);
-  bool drain(const std::string& worker, Drain to, const std::string& reason = "for a test");
+  bool drain(const std::string& worker, Drain to, const std::string& reason = "for a test", Microseconds from = 0);
   bool forget(const std::string& worker);
   bool share(AccountRow row);
   bool unshare(const std::string& account);

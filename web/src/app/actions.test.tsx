@@ -88,6 +88,30 @@ describe('a worker', () => {
     await shows('workstation takes no new work');
     expect(posts()).toEqual(['POST /workers/workstation:drain?reason=new+driver']);
   });
+  test('is drained from a later time on, which can be taken back', async () => {
+    const later = Date.parse('2099-12-01T08:00Z');
+    serve((path, body) => {
+      if (path === '/workers')
+        for (const each of (body as { workers: Record<string, unknown>[] }).workers)
+          if (each['name'] === 'gpu-node')
+            Object.assign(each, { reason: 'new driver', drain_time: new Date(later).toISOString() });
+      return body;
+    });
+    await open('/workers', 'It is drained from');
+    await shows('on: new driver');
+    await press('Drain');
+    const when = document.querySelector<HTMLInputElement>('dialog input[type=datetime-local]')!;
+    await type(when, '2099-12-01T08:00');
+    await shows('what still runs goes on to its end');
+    await press('Drain');
+    const until = encodeURIComponent(new Date('2099-12-01T08:00').toISOString());
+    await vi.waitFor(() =>
+      expect(posts()).toEqual([`POST /workers/workstation:drain?until=${until}`]),
+    );
+    await press('Take back');
+    await press('Take back');
+    await shows('gpu-node takes work again');
+  });
   test('is taken back, its reason shown', async () => {
     serve((path, body) => {
       if (path === '/workers')

@@ -47,7 +47,7 @@ class WorkerExtension:
 
 @dataclass(frozen=True)
 class Worker:
-    """`state` is "active", "silent", "draining" or "offline"; `reason` says why it drains."""
+    """`state` is "active", "silent", "draining" or "offline"; `reason` says why it drains or will."""
 
     name: str
     host: str
@@ -68,7 +68,9 @@ class Worker:
     """None: it did not say."""
     forgotten: bool
     end_time: datetime | None
-    """When it drains by itself; None: it stays."""
+    """When it drains by itself, or is drained; None: it stays."""
+    drain_time: datetime | None
+    """When a drain that was asked for begins; None: there is none, or it has begun."""
     extensions: list[WorkerExtension] = field(hash=False)
     """What it brings to the catalog; none while it is not connected."""
     labels: dict[str, str] = field(hash=False)

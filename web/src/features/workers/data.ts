@@ -16,6 +16,9 @@ export const useWorker = (name: string) =>
 
 export const useServer = () => useLive('server', (signal) => read('/server', Server, {}, signal), concerned);
 
-export const drain = (name: string, reason: string, stop: boolean) =>
-  post(`${path(name)}:drain`, Worker, { query: { reason, ...(stop ? { stop } : {}) } });
+// From `until` on, a time that the server reads; '': from now on.
+export const drain = (name: string, reason: string, stop: boolean, until: string) =>
+  post(`${path(name)}:drain`, Worker, {
+    query: { reason, ...(stop ? { stop } : {}), ...(until === '' ? {} : { until }) },
+  });
 export const undrain = (name: string) => post(`${path(name)}:undrain`, Worker);

@@ -1,20 +1,24 @@
 // Draining a worker and taking it back, each after a question.
 import { useState } from 'preact/hooks';
 import type { Worker } from '@/shared/api/messages';
-import { plural } from '@/shared/format';
+import { moment, plural } from '@/shared/format';
 import { Confirm } from '@/shared/ui/dialog';
 import { Switch } from '@/shared/ui/parts';
 import { PermittedButton } from '@/shared/ui/permitted';
 import { say } from '@/shared/ui/toast';
 import { drain, undrain } from './data';
+import { drainText } from './worker-card';
+
+const instant = (local: string) => (local === '' ? '' : new Date(local).toISOString());
 
 function DrainDialog({ worker, close, after }: { worker: Worker; close: () => void; after: () => void }) {
   const [reason, setReason] = useState('');
   const [stop, setStop] = useState(false);
+  const [until, setUntil] = useState(''); // as the field writes it, in the reader's zone
   const running = worker.running.length;
   const run = async () => {
-    await drain(worker.name, reason.trim(), stop);
-    say(`${worker.name} takes no new work`);
+    const { drain_time: later } = await drain(worker.name, reason.trim(), stop, instant(until));
+    say(later === null ? `${worker.name} takes no new work` : `${worker.name} works until ${moment(later)}`);
     after();
   };
   return (
@@ -27,8 +31,15 @@ function DrainDialog({ worker, close, after }: { worker: Worker; close: () => vo
         <>
           <p>
             It is given no more stages, also after a restart, until it is taken back.{' '}
-            {running > 0 && !stop && `${plural(running, 'stage')} it runs go on to their end.`}
-            {running > 0 &&
+            {until !== '' &&
+              'Before that time it is given what is estimated to end by then; what still runs '}
+            {until !== '' && (stop ? 'is saved and given to other workers.' : 'goes on to its end.')}
+            {until === '' &&
+              running > 0 &&
+              !stop &&
+              `${plural(running, 'stage')} it runs go on to their end.`}
+            {until === '' &&
+              running > 0 &&
               stop &&
               `${plural(running, 'stage')} it runs are saved and given to other workers.`}
           </p>
@@ -42,6 +53,15 @@ function DrainDialog({ worker, close, after }: { worker: Worker; close: () => vo
               onInput={(event) => setReason(event.currentTarget.value)}
             />
           </label>
+          <label class="field">
+            <span>From when; empty: now</span>
+            <input
+              type="datetime-local"
+              class="input"
+              value={until}
+              onInput={(event) => setUntil(event.currentTarget.value)}
+            />
+          </label>
           <Switch label="Save and stop what it runs" on={stop} set={setStop} />
         </>
       }
@@ -52,7 +72,7 @@ function DrainDialog({ worker, close, after }: { worker: Worker; close: () => vo
 export function WorkerActions({ worker, after }: { worker: Worker; after: () => void }) {
   const [asked, setAsked] = useState(false);
   const close = () => setAsked(false);
-  const draining = worker.state === 'draining';
+  const draining = worker.state === 'draining' || worker.drain_time !== null;
   return (
     <>
       <PermittedButton need="operator" onClick={() => setAsked(true)}>
@@ -62,7 +82,7 @@ export function WorkerActions({ worker, after }: { worker: Worker; after: () => 
       {asked && draining && (
         <Confirm
           title={`Give work to ${worker.name} again?`}
-          text={worker.reason === '' ? 'It was drained.' : `It was drained: ${worker.reason}`}
+          text={drainText(worker)}
           action="Take back"
           run={async () => {
             await undrain(worker.name);

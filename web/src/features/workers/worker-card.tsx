@@ -34,6 +34,12 @@ export const busySlots = (worker: Worker) =>
     ),
   );
 
+// Why it is drained, or from when on it will be.
+export function drainText({ drain_time: later, reason }: Worker): string {
+  const when = later === null ? 'It was drained' : `It is drained from ${moment(later)} on`;
+  return reason === '' ? `${when}.` : `${when}: ${reason}`;
+}
+
 function RunningAttempt({ attempt, now }: { attempt: Worker['running'][number]; now: number }) {
   return (
     <li class="running">
@@ -124,6 +130,7 @@ export function WorkerCard({
     slotSummary(worker),
     ...devices(worker),
     `version ${worker.version || 'unknown'}`,
+    worker.end_time !== null && worker.drain_time === null ? `takes work until ${moment(worker.end_time)}` : '',
   ];
   return (
     <Card
@@ -137,7 +144,9 @@ export function WorkerCard({
         </>
       }
     >
-      {worker.reason !== '' && <Callout tone="warning">{worker.reason}</Callout>}
+      {worker.reason !== '' && (
+        <Callout tone="warning">{worker.drain_time === null ? worker.reason : drainText(worker)}</Callout>
+      )}
       <Load worker={worker} />
       <p class="quiet worker-facts">
         {facts.filter((part) => part !== '').join(' · ')} ·{' '}

@@ -240,10 +240,10 @@ export const Slot = /* @__PURE__ */ message({ device: text, index: integer, memo
   threads: integer });
 export type Slot = Decoded<typeof Slot>;
 export const Worker = /* @__PURE__ */ message({ catalog_digest: text, data: optional(HeldData),
-  end_time: optional(timestamp), extensions: list(WorkerExtension), failed: integer, forgotten: flag,
-  host: text, labels: dictionary(text), name: text, reason: text, running: list(RunningAttempt),
-  seen_time: timestamp, since_time: optional(timestamp), slots: list(Slot), slots_busy: integer, state: text,
-  succeeded: integer, untrusted_labels: dictionary(text), version: text });
+  drain_time: optional(timestamp), end_time: optional(timestamp), extensions: list(WorkerExtension),
+  failed: integer, forgotten: flag, host: text, labels: dictionary(text), name: text, reason: text,
+  running: list(RunningAttempt), seen_time: timestamp, since_time: optional(timestamp), slots: list(Slot),
+  slots_busy: integer, state: text, succeeded: integer, untrusted_labels: dictionary(text), version: text });
 export type Worker = Decoded<typeof Worker>;
 export const ListWorkersResponse = /* @__PURE__ */ message({ forgotten: integer, workers: list(Worker) });
 export type ListWorkersResponse = Decoded<typeof ListWorkersResponse>;
