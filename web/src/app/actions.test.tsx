@@ -105,9 +105,7 @@ describe('a worker', () => {
     await shows('what still runs goes on to its end');
     await press('Drain');
     const until = encodeURIComponent(new Date('2099-12-01T08:00').toISOString());
-    await vi.waitFor(() =>
-      expect(posts()).toEqual([`POST /workers/workstation:drain?until=${until}`]),
-    );
+    await vi.waitFor(() => expect(posts()).toEqual([`POST /workers/workstation:drain?until=${until}`]));
     await press('Take back');
     await press('Take back');
     await shows('gpu-node takes work again');

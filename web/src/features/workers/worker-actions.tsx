@@ -9,6 +9,16 @@ import { say } from '@/shared/ui/toast';
 import { drain, undrain } from './data';
 import { drainText } from './worker-card';
 
+// What becomes of the stages that it runs.
+function fate(running: number, later: boolean, stop: boolean): string {
+  if (later)
+    return `Before that time it is given what is estimated to end by then; what still runs ${
+      stop ? 'is saved and given to other workers.' : 'goes on to its end.'
+    }`;
+  if (running === 0) return '';
+  return `${plural(running, 'stage')} it runs ${stop ? 'are saved and given to other workers.' : 'go on to their end.'}`;
+}
+
 const instant = (local: string) => (local === '' ? '' : new Date(local).toISOString());
 
 function DrainDialog({ worker, close, after }: { worker: Worker; close: () => void; after: () => void }) {
@@ -31,17 +41,7 @@ function DrainDialog({ worker, close, after }: { worker: Worker; close: () => vo
         <>
           <p>
             It is given no more stages, also after a restart, until it is taken back.{' '}
-            {until !== '' &&
-              'Before that time it is given what is estimated to end by then; what still runs '}
-            {until !== '' && (stop ? 'is saved and given to other workers.' : 'goes on to its end.')}
-            {until === '' &&
-              running > 0 &&
-              !stop &&
-              `${plural(running, 'stage')} it runs go on to their end.`}
-            {until === '' &&
-              running > 0 &&
-              stop &&
-              `${plural(running, 'stage')} it runs are saved and given to other workers.`}
+            {fate(running, until !== '', stop)}
           </p>
           <label class="field">
             <span>Reason, for others to read</span>

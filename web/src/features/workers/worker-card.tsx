@@ -130,7 +130,9 @@ export function WorkerCard({
     slotSummary(worker),
     ...devices(worker),
     `version ${worker.version || 'unknown'}`,
-    worker.end_time !== null && worker.drain_time === null ? `takes work until ${moment(worker.end_time)}` : '',
+    worker.end_time !== null && worker.drain_time === null
+      ? `takes work until ${moment(worker.end_time)}`
+      : '',
   ];
   return (
     <Card
