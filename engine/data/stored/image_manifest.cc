@@ -122,11 +122,7 @@ struct Work {
 class Reading {
  public:
   Reading(const fs::path& root, const Listing& listing, const Proofs& proofs, const ReadThrough& how)
-      : root_(root),
-        listing_(listing),
-        proofs_(proofs),
-        again_(how.again),
-        format_(how.format == nullptr ? image_format() : *how.format) {
+      : root_(root), proofs_(proofs), again_(how.again), format_(how.format == nullptr ? image_format() : *how.format) {
     for (const auto& [part, images] : listing.parts) {
       for (const ListedImage& image : images) works_.push_back({&image, {}, {}, false, {}});
     }
@@ -227,7 +223,6 @@ class Reading {
   }
 
   const fs::path& root_;
-  const Listing& listing_;
   const Proofs& proofs_;
   const bool again_;
   const StoredFormat& format_;

@@ -16,7 +16,8 @@ function fate(running: number, later: boolean, stop: boolean): string {
       stop ? 'is saved and given to other workers.' : 'goes on to its end.'
     }`;
   if (running === 0) return '';
-  return `${plural(running, 'stage')} it runs ${stop ? 'are saved and given to other workers.' : 'go on to their end.'}`;
+  const then = stop ? 'are saved and given to other workers.' : 'go on to their end.';
+  return `${plural(running, 'stage')} it runs ${then}`;
 }
 
 const instant = (local: string) => (local === '' ? '' : new Date(local).toISOString());
