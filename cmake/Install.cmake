@@ -63,7 +63,9 @@ endfunction()
 
 if(TARGET locus-trainer)
   locus_install_torch_program(trainer locus-trainer locus-trainer)
-  install(FILES ${CMAKE_BINARY_DIR}/bin/liblocus_kernels_cuda.so DESTINATION lib/locus COMPONENT trainer OPTIONAL)
+  foreach(_plugin kernels graphs)
+    install(FILES ${CMAKE_BINARY_DIR}/bin/liblocus_${_plugin}_cuda.so DESTINATION lib/locus COMPONENT trainer OPTIONAL)
+  endforeach()
 
   # As the wheels of torch lie beside one another: torch finds NVIDIA's libraries from where it lies itself.
   get_filename_component(_torch ${LocusTorch_CPU_LIBRARY} DIRECTORY)

@@ -66,7 +66,7 @@ void Adapter::unmerge() {
   base_.reset();
 }
 
-void Adapter::begin_forward(std::int64_t step, bool training, const RandomStreams& random) {
+void Adapter::begin_forward(StepNumber step, bool training, const RandomStreams& random) {
   step_ = step;
   calls_ = 0;
   random_ = training ? &random : nullptr;
@@ -78,9 +78,7 @@ Tensor Adapter::dropped(const Tensor& x, double rate) {
   if (rate == 0 || (random_ == nullptr && !given_draws_.defined())) return x;
   const std::string name = layer_.name + (calls_ == 0 ? "" : "." + std::to_string(calls_));
   ++calls_;
-  const Tensor draw = given_draws_.defined()
-                          ? given_draws_
-                          : random_->uniform(kDropout, name, static_cast<std::uint64_t>(step_), x.sizes());
+  const Tensor draw = given_draws_.defined() ? given_draws_ : random_->uniform(kDropout, name, step_.draw(), x.sizes());
   return x * draw.ge(rate).to(x.scalar_type()).div(1 - rate).to(x.device(), /*non_blocking=*/true);
 }
 

@@ -6,6 +6,7 @@
 #include "engine/base/item.h"
 #include "engine/base/random.h"
 #include "engine/base/registry.h"
+#include "engine/base/step_number.h"
 #include "engine/layers/linear.h"
 
 namespace locus::engine {
@@ -39,7 +40,7 @@ class Adapter : public Linear {
 
   Tensor forward(const Tensor& x) final { return is_merged() ? Linear::forward(x) : adapted(x); }
   // Tells that a forward of the network begins, by whose step dropout draws. `random` must outlive the forward.
-  void begin_forward(std::int64_t step, bool training, const RandomStreams& random);
+  void begin_forward(StepNumber step, bool training, const RandomStreams& random);
   // The same for a forward that trains and whose dropout draws are given: uniform numbers of the shape of every input.
   void drop_by(Tensor draws) { given_draws_ = std::move(draws); }
 
@@ -59,7 +60,8 @@ class Adapter : public Linear {
  private:
   AdaptedLayer layer_;
   Tensor base_;  // W while the layer is merged
-  std::int64_t step_ = 0, calls_ = 0;
+  StepNumber step_ = 0;
+  std::int64_t calls_ = 0;
   const RandomStreams* random_ = nullptr;  // null: not training
   Tensor given_draws_;
 };

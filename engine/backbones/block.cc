@@ -115,10 +115,10 @@ Tensor Block::scaled(const Tensor& branch, const Tensor& scale, const Modulation
 Tensor Block::thinned(const Tensor& x, std::string_view which, const ForwardContext& context) const {
   if (!context.training || options_.dropout == 0) return x;
   const std::int64_t first = context.first_sample, end = first + x.size(0);
-  const Tensor draw = context.random
-                          .uniform(kDropout, name_ + "." + std::string(which), static_cast<std::uint64_t>(context.step),
-                                   {end, x.size(1), x.size(2)})
-                          .slice(0, first);
+  const Tensor draw =
+      context.random
+          .uniform(kDropout, name_ + "." + std::string(which), context.step.draw(), {end, x.size(1), x.size(2)})
+          .slice(0, first);
   const Tensor factor = draw.ge(options_.dropout).to(x.scalar_type()).div(1 - options_.dropout);
   return x * factor.to(x.device(), /*non_blocking=*/true);
 }
@@ -133,8 +133,7 @@ Tensor Block::kept(const Tensor& x, std::string_view which, const ForwardContext
   // A sample's draw is its place's in the whole batch, however that is split.
   const std::int64_t first = context.first_sample, end = first + x.size(0);
   const Tensor draw =
-      context.random
-          .uniform(kDropPath, name_ + "." + std::string(which), static_cast<std::uint64_t>(context.step), {end, 1, 1})
+      context.random.uniform(kDropPath, name_ + "." + std::string(which), context.step.draw(), {end, 1, 1})
           .slice(0, first);
   return kept_samples(draw, options_.drop_path, options_.drop_rule, x.scalar_type())
       .to(x.device(), /*non_blocking=*/true);

@@ -99,10 +99,8 @@ std::int64_t Pyramid::flops(const std::vector<MapExtent>& grids) const {
 Tensor dropped_channels(const Tensor& x, double rate, std::string_view name, const ForwardContext& context) {
   if (!context.training || rate == 0) return x;
   const std::int64_t first = context.first_sample;
-  const Tensor draw =
-      context.random
-          .uniform(kDecoderDropout, name, static_cast<std::uint64_t>(context.step), {first + x.size(0), x.size(1)})
-          .slice(0, first);
+  const Tensor draw = context.random.uniform(kDecoderDropout, name, context.step.draw(), {first + x.size(0), x.size(1)})
+                          .slice(0, first);
   const Tensor factor = draw.ge(rate).to(x.scalar_type()).div(1 - rate).unsqueeze(-1).unsqueeze(-1);
   return x * factor.to(x.device(), /*non_blocking=*/true);
 }

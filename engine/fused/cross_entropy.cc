@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "engine/fused/rows.h"
+#include "engine/fused/switch.h"
 
 namespace locus::engine::fused {
 namespace {
@@ -15,7 +16,7 @@ using torch::autograd::variable_list;
 
 bool fits_loss(const Tensor& logits, const Tensor& wanted) {
   const at::ScalarType type = logits.scalar_type();
-  if (!logits.is_cpu() || !wanted.is_cpu() || logits.dim() != 2 || logits.numel() == 0) return false;
+  if (!is_enabled() || !logits.is_cpu() || !wanted.is_cpu() || logits.dim() != 2 || logits.numel() == 0) return false;
   if (type != at::kFloat && type != at::kDouble) return false;
   if (wanted.scalar_type() != at::kLong)
     return wanted.scalar_type() == type && wanted.sizes() == logits.sizes() && !wanted.requires_grad();

@@ -129,6 +129,7 @@ Tensor stream_of(const Tensor& tokens) {
 }
 
 void set_enabled(bool on) { enabled = on; }
+bool is_enabled() { return enabled; }
 
 at::ScalarType operand_type(const Tensor& tokens) {
   const at::ScalarType own = tokens.scalar_type();

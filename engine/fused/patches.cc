@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "engine/fused/switch.h"
+
 namespace locus::engine::fused {
 namespace {
 
@@ -46,7 +48,8 @@ bool takes_patches(const Tensor& images) {
   if (!images.is_cpu() || images.dim() != 4 || !images.is_contiguous()) return false;
   const at::ScalarType type = images.scalar_type();
   if (type == at::kByte) return true;
-  return (type == at::kFloat || type == at::kDouble) && !(images.requires_grad() && at::GradMode::is_enabled());
+  return is_enabled() && (type == at::kFloat || type == at::kDouble) &&
+         !(images.requires_grad() && at::GradMode::is_enabled());
 }
 
 Tensor patch_rows(const Tensor& images, std::int64_t patch, const Tensor& values) {

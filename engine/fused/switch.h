@@ -14,7 +14,8 @@ bool fits(const Tensor& tokens);
 // become float32; all others stay.
 Tensor stream_of(const Tensor& tokens);
 
-// For tests and benchmarks: off, fits() says no to everything. Of the process; not thread-safe.
+// For tests: off, everything is left to ATen's operations. Of the process; not thread-safe.
 void set_enabled(bool on);
+bool is_enabled();
 
 }  // namespace locus::engine::fused

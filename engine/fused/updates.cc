@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "engine/fused/kernels.h"
+#include "engine/fused/switch.h"
 
 namespace locus::engine::fused {
 namespace {
@@ -128,7 +129,7 @@ bool wide(std::span<const UpdateList> lists) {
 bool updates(std::span<const Tensor> tensors) {
   if (tensors.empty()) return true;
   const at::ScalarType type = tensors.front().scalar_type();
-  return (type == at::kFloat || type == at::kDouble) &&
+  return is_enabled() && (type == at::kFloat || type == at::kDouble) &&
          std::all_of(tensors.begin(), tensors.end(), [&](const Tensor& t) {
            return t.is_cpu() && t.scalar_type() == type && t.layout() == at::kStrided && t.is_contiguous();
          });

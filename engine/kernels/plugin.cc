@@ -3,9 +3,9 @@
 
 #include <dlfcn.h>
 
-#include <cstdlib>
 #include <filesystem>
-#include <vector>
+
+#include "engine/kernels/library.h"
 
 namespace locus::engine {
 namespace {
@@ -17,28 +17,9 @@ struct Loaded {
   std::string missing;
 };
 
-std::vector<std::string> candidates() {
-  std::vector<std::string> paths;
-  if (const char* given = std::getenv("LOCUS_KERNELS")) paths.emplace_back(given);
-  std::error_code error;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (!error) {
-    paths.push_back(self.parent_path() / kLibrary);
-    paths.push_back(self.parent_path().parent_path() / "bin" / kLibrary);        // tests live beside bin/
-    paths.push_back(self.parent_path().parent_path() / "lib/locus" / kLibrary);  // where it is installed
-  }
-  return paths;
-}
-
-template <typename Function>
-bool resolve(void* library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(dlsym(library, name));
-  return function != nullptr;
-}
-
 Loaded load() {
   Loaded loaded;
-  for (const auto& path : candidates()) {
+  for (const auto& path : library_places(kLibrary, "LOCUS_KERNELS")) {
     if (!std::filesystem::exists(path)) continue;
     void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!library) {
@@ -61,8 +42,7 @@ Loaded load() {
     loaded.missing.clear();
     return loaded;
   }
-  if (loaded.missing.empty())
-    loaded.missing = std::string(kLibrary) + " is not beside the executable: built without a CUDA toolkit";
+  if (loaded.missing.empty()) loaded.missing = library_missing(kLibrary, "LOCUS_KERNELS");
   return loaded;
 }
 

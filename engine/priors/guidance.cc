@@ -52,8 +52,9 @@ class Guidance final : public Prior {
     const Tensor hidden = at::relu(at::linear(features, in_weight_, in_bias_)).unflatten(-1, {axes_, settings_.hidden});
     const Tensor found = (hidden * out_weight_).sum(-1) + out_bias_;  // [B, N, axes]
     const Tensor raw = error(found, targets(layout, found).expand_as(found));
-    const double ramp =
-        std::min(1.0, static_cast<double>(context.step + 1) / static_cast<double>(settings_.warmup_steps));
+    const double ramp = context.step.reached(settings_.warmup_steps - 1)
+                            ? 1.0
+                            : static_cast<double>(context.step + 1) / static_cast<double>(settings_.warmup_steps);
     const double weight = settings_.start + (settings_.lambda - settings_.start) * ramp;
     return {.prior = {}, .value = raw * weight, .fields = {{"guidance", raw.detach()}}};
   }

@@ -107,9 +107,8 @@ class LogCpbTables {
   // Which hidden units survive, scaled by 1 / (1 - dropout); undefined without dropout. [R, hidden]
   Tensor kept(const Layout& layout, const Mlp& mlp, const ForwardContext& context) const {
     if (!drops(context)) return {};
-    const Tensor draw =
-        context.random.uniform(kDropout, "priors.log-cpb.hidden", static_cast<std::uint64_t>(context.step),
-                               {offset_count(layout), settings_.hidden});
+    const Tensor draw = context.random.uniform(kDropout, "priors.log-cpb.hidden", context.step.draw(),
+                                               {offset_count(layout), settings_.hidden});
     const Tensor factor = draw.ge(settings_.dropout).to(mlp.in_weight.scalar_type()).div(1 - settings_.dropout);
     return factor.to(mlp.in_weight.device(), factor.scalar_type(), /*non_blocking=*/true);
   }

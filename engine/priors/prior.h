@@ -13,6 +13,7 @@
 #include "engine/base/item.h"
 #include "engine/base/random.h"
 #include "engine/base/registry.h"
+#include "engine/base/step_number.h"
 #include "engine/base/torch.h"
 #include "engine/layers/forms.h"
 #include "engine/layers/initializer.h"
@@ -73,7 +74,10 @@ struct StageInfo {
 
 // When a forward happens. `random` outlives the call.
 struct ForwardContext {
-  std::int64_t step = 0, steps = 1;  // optimizer steps done, and planned
+  // Optimizer steps done, and planned. What a forward of training draws takes step.draw() for its index; a step whose number is
+  // asked for in another way is not replayed on GPUs.
+  StepNumber step = 0;
+  std::int64_t steps = 1;
   bool training = false;
   const RandomStreams& random;
   std::int64_t first_sample = 0;  // of the step's batch, where a pass sees a part of it

@@ -136,8 +136,8 @@ class TurnTables {
   Tensor augmented(const Tensor& positions, const std::string& who, const ForwardContext& context) const {
     const auto draw = [&](const char* what, std::int64_t count, double range) {
       return context.random
-          .uniform(kAugmentation, std::string("priors.rope-axial.") + what + who,
-                   static_cast<std::uint64_t>(context.step), {count}, -range, range)
+          .uniform(kAugmentation, std::string("priors.rope-axial.") + what + who, context.step.draw(), {count}, -range,
+                   range)
           .to(at::kDouble);
     };
     Tensor out = positions;

@@ -63,11 +63,10 @@ Tensor LabelEmbedding::forward(const Tensor& labels, const ForwardContext& conte
   Tensor drop = dropped;
   if (!drop.defined() && context.training && drop_ > 0) {
     const std::int64_t first = context.first_sample;
-    drop =
-        context.random.uniform(kDiffusion, "drop", static_cast<std::uint64_t>(context.step), {first + labels.size(0)})
-            .slice(0, first)
-            .lt(drop_)
-            .to(labels.device(), /*non_blocking=*/true);
+    drop = context.random.uniform(kDiffusion, "drop", context.step.draw(), {first + labels.size(0)})
+               .slice(0, first)
+               .lt(drop_)
+               .to(labels.device(), /*non_blocking=*/true);
   }
   return table_.index_select(0, drop.defined() ? labels.masked_fill(drop, null_label()) : labels);
 }

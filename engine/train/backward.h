@@ -30,6 +30,9 @@ class BackwardPass {
   // device where losses are scaled, and only then.
   bool unscale(const std::vector<ParameterGroup>& groups);
 
+  // Whether run() or unscale() wait for the device or for others, so that a step cannot be recorded.
+  bool waits() const { return scaler_.has_value() || reducer_ != nullptr; }
+
   // The scaler's state, if there is one, into a checkpoint and out of one (LossScaler::load).
   void save(std::map<std::string, Tensor>& tensors) const;
   void load(std::map<std::string, Tensor>& tensors);

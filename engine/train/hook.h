@@ -22,8 +22,9 @@ class TrainingHook {
   virtual void before_step(Batch& batch, const StepView& step);  // may change the batch
   // Whether before_step() leaves batches alone, whose images may then be bytes (kByteValues). No by default.
   virtual bool leaves_batches() const { return false; }
-  virtual void before_update(const StepView& step);  // the gradients are there
-  virtual void after_step(const StepView& step);     // the weights have changed
+  // The gradients are there. On a GPU it may be recorded, so it does the same each step, for what the view says.
+  virtual void before_update(const StepView& step);
+  virtual void after_step(const StepView& step);  // the weights have changed
 
   // Exchanges the task's weights with those the hook wants scored and exported, where it has others. Called before
   // and again after every validation and export, so that two calls leave everything as it was, to the bit.

@@ -21,6 +21,7 @@ class Lamb final : public Optimizer {
   Lamb(std::vector<ParameterGroup> groups, Settings settings);
 
  private:
+  std::vector<double> factors(std::int64_t step) const override;
   void prepare(std::vector<Update>& updates) override;
   void apply(Update& update) override;
   Settings settings_;

@@ -1,6 +1,8 @@
 // On the CPU all parameters are updated in one pass of our own, elsewhere by ATen's fused kernels.
 #include "engine/train/optimizer.h"
 
+#include <algorithm>
+
 #include "engine/fused/updates.h"
 
 namespace locus::engine {
@@ -34,7 +36,8 @@ std::vector<fused::UpdateList> lists_of(const Updates& updates) {
     for (const auto& state : update.states) all.insert(all.end(), state.begin(), state.end());
     out.push_back(list_of(update.parameters, update.gradients, update.states, update.rate, update.weight_decay));
   }
-  if (!fused::updates(all)) out.clear();
+  const bool there = !updates.empty() && updates.front().there.rate.defined();
+  if (there || !fused::updates(all)) out.clear();
   return out;
 }
 
@@ -50,14 +53,45 @@ Optimizer::Optimizer(std::vector<ParameterGroup> groups, std::vector<std::string
         kept->second.push_back(at::zeros_like(named.parameter, at::MemoryFormat::Contiguous).detach());
     }
   }
+  const auto first = std::find_if(groups_.begin(), groups_.end(), [](const auto& g) { return !g.parameters.empty(); });
+  if (first != groups_.end() && !first->parameters.front().parameter.is_cpu()) keep_numbers_on_device();
 }
 
-void Optimizer::step(double rate) {
-  at::NoGradGuard no_gradient;
-  ++steps_;
-  std::vector<Update> updates;
+void Optimizer::keep_numbers_on_device() {
   for (const ParameterGroup& group : groups_) {
-    Update update{{}, {}, {}, rate * group.lr_scale, group.weight_decay, steps_};
+    if (group.parameters.empty()) continue;
+    const auto options = group.parameters.front().parameter.options().dtype(at::kFloat).requires_grad(false);
+    numbers_ = at::zeros({0}, options);
+    return;
+  }
+}
+
+std::vector<double> Optimizer::factors(std::int64_t) const { return {}; }
+
+void Optimizer::begin(double rate) {
+  ++steps_;
+  rate_ = rate;
+  if (!numbers_.defined()) return;
+  std::vector<double> row = factors(steps_);
+  row.insert(row.begin(), static_cast<double>(steps_));
+  for (const ParameterGroup& group : groups_) row.push_back(rate * group.lr_scale);
+  const Tensor values = at::tensor(row, at::kFloat);
+  // Whoever recorded an update reads them where they lie.
+  if (numbers_.numel() != values.numel()) numbers_ = at::empty_like(values, numbers_.options());
+  numbers_.copy_(values, /*non_blocking=*/true);
+}
+
+void Optimizer::finish() {
+  at::NoGradGuard no_gradient;
+  std::vector<Update> updates;
+  const std::vector<double> of_step = factors(steps_);
+  const std::vector<Tensor> there = numbers_.defined() ? numbers_.unbind() : std::vector<Tensor>();
+  const auto rates = there.end() - static_cast<std::ptrdiff_t>(there.empty() ? 0 : groups_.size());
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    const ParameterGroup& group = groups_[g];
+    Update update{{}, {}, {}, rate_ * group.lr_scale, group.weight_decay, steps_, of_step, {}};
+    if (!there.empty())
+      update.there = {rates[static_cast<std::ptrdiff_t>(g)], there.front(), {there.begin() + 1, rates}};
     update.states.resize(state_names_.size());
     for (const NamedParameter& named : group.parameters) {
       const Tensor& gradient = named.parameter.grad();
@@ -80,10 +114,22 @@ void Optimizer::step(double rate) {
   }
 }
 
+void Optimizer::written() const {
+  for (const ParameterGroup& group : groups_) {
+    for (const NamedParameter& named : group.parameters) named.parameter.unsafeGetTensorImpl()->bump_version();
+  }
+}
+
 void Optimizer::skip() {
   for (const ParameterGroup& group : groups_) {
     for (const NamedParameter& named : group.parameters) named.parameter.mutable_grad().reset();
   }
+}
+
+std::vector<Tensor> Optimizer::states() const {
+  std::vector<Tensor> out;
+  for (const auto& [name, states] : states_) out.insert(out.end(), states.begin(), states.end());
+  return out;
 }
 
 void Optimizer::prepare(std::vector<Update>&) {}
@@ -115,12 +161,15 @@ void AdamW::apply_all(std::vector<Update>& updates) {
 }
 
 void AdamW::apply(Update& update) {
-  const Tensor count =
-      at::full({}, static_cast<double>(update.step), update.parameters.front().options().dtype(at::kFloat));
-  const std::vector<Tensor> counts(update.parameters.size(), count);
-  at::_fused_adamw_(update.parameters, update.gradients, update.states[0], update.states[1], /*max_exp_avg_sqs=*/{},
-                    counts, update.rate, settings_.beta1, settings_.beta2, update.weight_decay, settings_.epsilon,
-                    /*amsgrad=*/false, /*maximize=*/false);
+  const auto with = [&](const Tensor& count, const auto& rate) {
+    const std::vector<Tensor> counts(update.parameters.size(), count);
+    at::_fused_adamw_(update.parameters, update.gradients, update.states[0], update.states[1], /*max_exp_avg_sqs=*/{},
+                      counts, rate, settings_.beta1, settings_.beta2, update.weight_decay, settings_.epsilon,
+                      /*amsgrad=*/false, /*maximize=*/false);
+  };
+  if (update.there.rate.defined()) return with(update.there.step, update.there.rate);
+  with(at::full({}, static_cast<double>(update.step), update.parameters.front().options().dtype(at::kFloat)),
+       update.rate);
 }
 
 Sgd::Sgd(std::vector<ParameterGroup> groups, Settings settings)
@@ -136,10 +185,13 @@ void Sgd::apply_all(std::vector<Update>& updates) {
 
 void Sgd::apply(Update& update) {
   // Buffers start as zeros, which makes the first step like any other.
-  at::_fused_sgd_(update.parameters, update.gradients,
-                  settings_.momentum > 0 ? at::TensorList(update.states[0]) : at::TensorList(), update.weight_decay,
-                  settings_.momentum, update.rate, /*dampening=*/0.0, settings_.nesterov, /*maximize=*/false,
-                  /*is_first_step=*/false);
+  const auto at_rate = [&](const auto& rate) {
+    at::_fused_sgd_(update.parameters, update.gradients,
+                    settings_.momentum > 0 ? at::TensorList(update.states[0]) : at::TensorList(), update.weight_decay,
+                    settings_.momentum, rate, /*dampening=*/0.0, settings_.nesterov, /*maximize=*/false,
+                    /*is_first_step=*/false);
+  };
+  update.there.rate.defined() ? at_rate(update.there.rate) : at_rate(update.rate);
 }
 
 }  // namespace locus::engine

@@ -24,11 +24,25 @@ class Optimizer {
 
   // Applies the gradients, each group at `rate` times its lr_scale, and drops them; a parameter without one stays as
   // it is. No host synchronization.
-  void step(double rate);
+  void step(double rate) {
+    begin(rate);
+    finish();
+  }
+  // step() in two. The first counts it and puts down its numbers, the second applies the gradients. Where numbers lie on the
+  // device (keep_numbers_on_device) the second only reads them there: what a device has recorded of it may follow another
+  // begin(), and then written() must.
+  void begin(double rate);
+  void finish();
+  // Says that the parameters have changed, to whoever keeps values derived from them.
+  void written() const;
+  // As on all devices but the CPU, where it is the default.
+  void keep_numbers_on_device();
   // Drops the gradients and changes nothing else: a step that was not made.
   void skip();
   std::int64_t steps() const { return steps_; }  // applied so far
   std::vector<ParameterGroup>& groups() { return groups_; }
+  const std::vector<ParameterGroup>& groups() const { return groups_; }
+  std::vector<Tensor> states() const;  // of all parameters: the tensors themselves
 
   // The state as "optimizer.<state>.<parameter>"; the step count apart.
   void save(std::map<std::string, Tensor>& tensors) const;
@@ -40,13 +54,22 @@ class Optimizer {
   // at most.
   Optimizer(std::vector<ParameterGroup> groups, std::vector<std::string> states);
 
+  // Float32 scalars on the device.
+  struct Numbers {
+    Tensor rate, step;
+    std::vector<Tensor> factors;
+  };
   // One group's parameters that have a gradient, at one step.
   struct Update {
     std::vector<Tensor> parameters, gradients;  // gradients are contiguous
     std::vector<std::vector<Tensor>> states;    // as named at construction, each beside `parameters`
     double rate, weight_decay;
-    std::int64_t step;  // this one, from 1
+    std::int64_t step;            // this one, from 1
+    std::vector<double> factors;  // of the step
+    Numbers there;  // the same on the device, to be read in place of these; undefined where they are not there
   };
+  // What apply() needs that depends on the step's number alone. Nothing by default.
+  virtual std::vector<double> factors(std::int64_t step) const;
   // Sees all groups of a step together, before apply() sees each. May change the gradients in place.
   virtual void prepare(std::vector<Update>& updates);
   // Writes parameters and states in place, without recording gradients. The caller raises the versions of both.
@@ -59,6 +82,8 @@ class Optimizer {
   std::vector<std::string> state_names_;
   std::map<std::string, std::vector<Tensor>> states_;  // by parameter, in the order of state_names_
   std::int64_t steps_ = 0;
+  double rate_ = 0;  // of the step begun last
+  Tensor numbers_;   // on the device: the step, its factors, each group's rate; undefined: they are not kept there
 };
 
 // AdamW (Loshchilov and Hutter 2019, Algorithm 2): decoupled weight decay. States "exp_avg" and "exp_avg_sq".

@@ -60,6 +60,7 @@ Training::Training(StageContext& context)
   optimizer_ = recipe_->optimizer(*task_);
   base_ = fingerprint_of_held(*task_);
   hooks_ = recipe_->hooks(*task_);
+  update_ = std::make_unique<TrainingStep>(*task_, backward_, *optimizer_, hooks_);
   // Parts of a batch are cut of every tensor in it, and what bytes stand for has no rows of samples.
   const bool plain = settings_.accumulate == 1 &&
                      std::all_of(hooks_.begin(), hooks_.end(), [](const auto& hook) { return hook->leaves_batches(); });
@@ -130,8 +131,20 @@ void Training::begin() {
   narration_ = std::make_unique<Narration>(context_.observer, steps_, loader_.batches_per_epoch());
 }
 
+// The host would take longer to ask a GPU for the steps of a small model than the GPU to make them.
+void Training::replay_steps() {
+  if (context_.device.is_cpu()) return;
+  const auto tell = [this](const std::string& line) { context_.observer.say(line); };
+  std::string why = "the host waits for each, since losses are scaled or several processes train";
+  MakeDeviceGraph graphs = backward_.waits() ? MakeDeviceGraph() : cuda_graphs(why);
+  if (!graphs) return tell("steps are made one by one, not replayed: " + why);
+  update_->replay_by(std::move(graphs), tell);
+}
+
 void Training::run() {
+  const OwnStream stream(context_.device);
   begin();
+  replay_steps();
   train();
   if (gang_) say_waits();
 }
@@ -183,28 +196,14 @@ void Training::step() {
   ForwardContext forward = context(true);
   const StepView view{forward, *task_, *optimizer_};
   const Batch batch = next_batch(view, forward);
-  const StepLosses losses = backward_.run(*task_, batch, forward);
-  const bool finite = backward_.unscale(optimizer_->groups());
-  for (const auto& hook : hooks_) hook->before_update(view);
-  if (finite) {
-    optimizer_->step(rate(step_));
-  } else {
-    optimizer_->skip();
-  }
+  const StepRow row = update_->run(batch, forward, rate(step_));
   {
     const at::NoGradGuard no_gradient;
     task_->after_step(forward);
   }
   for (const auto& hook : hooks_) hook->after_step(view);
-  std::vector<Tensor> row;
-  fields_.clear();
-  for (const auto& [name, value] : losses.fields) {
-    fields_.push_back(name);
-    row.push_back(value.to(at::kFloat));
-  }
-  // The whole loss goes last, unseen: it alone tells divergence for sure.
-  row.push_back(losses.loss.to(at::kFloat));
-  note(gang_ ? shared(at::stack(row)) : at::stack(row));
+  fields_ = row.fields;
+  note(gang_ ? shared(row.values) : row.values);
   ++step_;
   ++window_timed_;
   const double seconds = seconds_since(start);

@@ -17,6 +17,7 @@
 #include "engine/train/narration.h"
 #include "engine/train/recipe.h"
 #include "engine/train/snapshots.h"
+#include "engine/train/training_step.h"
 #include "engine/weights/init.h"
 
 namespace locus::engine {
@@ -54,6 +55,7 @@ class Training {
   void close_window();
   bool validation_due() const;
   void warm_up();
+  void replay_steps();
   EvaluationSet validation_set() const;
   bool validate(bool last);  // whether the model is the best so far
   void score_others(const EvaluationSet& set);
@@ -86,6 +88,7 @@ class Training {
   std::unique_ptr<Optimizer> optimizer_;
   BackwardPass backward_;
   TrainingHooks hooks_;
+  std::unique_ptr<TrainingStep> update_;
   BestModel best_;
   std::unique_ptr<Narration> narration_;
   std::string base_;  // what checkpoints are made beside (TrainingState::base)

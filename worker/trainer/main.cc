@@ -11,6 +11,7 @@
 #include "engine/base/memory.h"
 #include "engine/catalog/catalog.h"
 #include "engine/distributed/gang.h"
+#include "engine/kernels/device_graph.h"
 #include "engine/kernels/plugin.h"
 #include "engine/plugin/load.h"
 #include "worker/trainer/data.h"
@@ -88,12 +89,13 @@ int load_and_print_devices() {
   try {
     locus::engine::load_cuda_library();
     out["torch"] = locus::engine::cuda_library().string();
-    if (const auto* kernels = locus::engine::cuda_kernels()) {
-      out["kernels"] = kernels->path;
-    } else {
-      failure = "our CUDA kernels cannot be loaded: " + locus::engine::cuda_kernels_missing() +
-                "; `make gpu` fetches a CUDA compiler and builds them";
-    }
+    if (const auto* kernels = locus::engine::cuda_kernels()) out["kernels"] = kernels->path;
+    std::string missing = locus::engine::cuda_kernels_missing(), why;
+    out["graphs"] = static_cast<bool>(locus::engine::cuda_graphs(why));
+    if (missing.empty()) missing = why;
+    if (!missing.empty())
+      failure =
+          "our CUDA kernels cannot be loaded: " + missing + "; `make gpu` fetches a CUDA compiler and builds them";
   } catch (const std::exception& error) {
     failure = error.what();
   }

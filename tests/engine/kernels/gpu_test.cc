@@ -7,6 +7,7 @@
 #include "tests/engine/kernels/form_cases.h"
 #include "tests/engine/support/models.h"
 #include "tests/engine/support/reference.h"
+#include "tests/engine/train/small_training.h"
 
 namespace locus::engine {
 namespace {
@@ -74,6 +75,26 @@ TEST_F(Gpu, EveryPriorAgreesWithTheCpuOnEveryPath) {
       for (const auto& [name, gradient] : test::gradients(*model, images.to(device_))) {
         EXPECT_LT(relative(gradient, expected.at(name)), 2e-3) << setting.name() << " " << name << " on " << path.name;
       }
+    }
+  }
+}
+
+TEST_F(Gpu, ReplayedStepsOfEveryPriorAreThoseMadeOneByOne) {
+  std::string why;
+  const MakeDeviceGraph graphs = cuda_graphs(why);
+  if (!graphs) GTEST_SKIP() << why;
+  const OwnStream stream(device_);
+  for (const test::PriorSetting& setting : test::all_settings()) {
+    for (const ExecutionPath& path : execution_paths()) {
+      test::Subject subject = test::subject_of(setting);
+      subject.device = device_;
+      subject.type = at::kFloat;
+      subject.path = path.name;
+      SCOPED_TRACE(setting.name() + " on " + subject.path);
+      test::Twins twins(subject);
+      twins.played.replay(graphs);
+      twins.make(test::kLate, 8, test::kSamples, 1e-3);
+      EXPECT_TRUE(twins.replays()) << testing::PrintToString(twins.played.said);
     }
   }
 }

@@ -140,6 +140,7 @@ TEST_F(TrainerTools, DevicesLoadsWhatAGpuTrainingLoadsOrNamesTheCommandThatBring
   if (loaded.status == 0) {
     EXPECT_TRUE(fs::exists(found.at("torch").get<std::string>())) << loaded.out;
     EXPECT_TRUE(fs::exists(found.at("kernels").get<std::string>())) << loaded.out;
+    EXPECT_TRUE(found.at("graphs").get<bool>()) << loaded.out;
   } else {
     EXPECT_EQ(loaded.status, 1);
     EXPECT_TRUE(loaded.err.find("tools/setup gpu") != std::string::npos ||

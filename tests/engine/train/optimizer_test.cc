@@ -248,6 +248,42 @@ void take_steps(Optimizer& optimizer, const Tensor& weight, const Tensor& bias, 
 
 Tensor matrix() { return at::tensor({1.0, -2.0, 0.5}, at::kDouble).view({1, 3}).set_requires_grad(true); }
 
+// As it is for whoever records a step: its numbers are float32 there.
+TEST(Optimizer, MakesTheSameStepsOfNumbersThatLieOnTheDevice) {
+  for (const auto& [name, make] : kAll) {
+    Values found[2][2];
+    for (const bool there : {false, true}) {
+      const Tensor weight = matrix(), bias = parameter({0.3, 0.2});
+      const auto optimizer = make(groups({{"weight", weight}}, {{"bias", bias}}, 0.05));
+      optimizer->groups().back().lr_scale = 0.5;
+      if (there) optimizer->keep_numbers_on_device();
+      take_steps(*optimizer, weight, bias, 1, 6);
+      found[there][0] = values_of(weight);
+      found[there][1] = values_of(bias);
+    }
+    for (const int tensor : {0, 1}) {
+      for (std::size_t i = 0; i < found[0][tensor].size(); ++i)
+        EXPECT_NEAR(found[1][tensor][i], found[0][tensor][i], 1e-7) << name;
+    }
+  }
+}
+
+TEST(Optimizer, AppliesWhatWasBegunLastToTheGradientsThatAreThere) {
+  const Tensor weight = parameter({1.0}), bias = parameter({1.0});
+  Sgd optimizer(groups({{"weight", weight}}, {{"bias", bias}}), {.momentum = 0});
+  optimizer.keep_numbers_on_device();
+  optimizer.begin(0.25);
+  weight.mutable_grad() = at::ones({1}, at::kDouble);
+  optimizer.finish();
+  EXPECT_EQ(weight[0].item<double>(), 0.75);
+  const auto version = weight._version();
+  optimizer.begin(0.5);
+  optimizer.written();
+  EXPECT_EQ(weight[0].item<double>(), 0.75) << "nothing is applied";
+  EXPECT_GT(weight._version(), version);
+  EXPECT_EQ(optimizer.steps(), 2);
+}
+
 TEST(EveryOptimizer, GoesOnFromItsSavedStateExactly) {
   for (const auto& [name, make] : kAll) {
     const Tensor whole = matrix(), half = matrix(), bias = parameter({0.3, 0.1}), other = parameter({0.3, 0.1});

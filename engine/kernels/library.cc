@@ -1,0 +1,34 @@
+// Through the dynamic linker.
+#include "engine/kernels/library.h"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+namespace locus::engine {
+
+std::vector<std::string> library_places(const char* library, const char* variable) {
+  if (const char* given = std::getenv(variable)) return {given};
+  std::vector<std::string> paths;
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) return paths;
+  paths.push_back(self.parent_path() / library);
+  paths.push_back(self.parent_path().parent_path() / "bin" / library);        // tests live beside bin/
+  paths.push_back(self.parent_path().parent_path() / "lib/locus" / library);  // where it is installed
+  return paths;
+}
+
+std::string library_missing(const char* library, const char* variable) {
+  if (const char* given = std::getenv(variable))
+    return std::string(variable) + " says " + library + " is " + given + ", where nothing is";
+  return std::string(library) + " is not beside the executable: built without a CUDA toolkit";
+}
+
+bool resolve_symbol(void* library, const char* name, void** function) {
+  *function = dlsym(library, name);
+  return *function != nullptr;
+}
+
+}  // namespace locus::engine
