@@ -79,9 +79,17 @@ void StepRecorder::refuse(const std::string& why) {
   tell_("steps are made one by one, not replayed: " + why);
 }
 
-// The draws of one step, in its order, are what the recording is given: nothing can be brought to a device that records.
+// The draws of one step, in its order, are what the recording is given: nothing can be brought to a device that records. Where
+// anything fails, the state is that of the step that was made.
 StepRow StepRecorder::make_both_ways(Recording& to, const Batch& batch, const ForwardContext& forward) {
-  const std::vector<Tensor> whole = state(), before = copies_of(whole);
+  const std::vector<Tensor> whole = state();
+  std::vector<Tensor> before, after;  // copies, for which there may be no memory
+  try {
+    before = copies_of(whole);
+  } catch (const std::exception& error) {
+    refuse(first_line(error));
+    return step_.make(batch, forward);
+  }
   bool asked = false, other_draws = false;
   std::vector<Draw> draws;
   const at::Device device = whole.front().device();
@@ -105,10 +113,10 @@ StepRow StepRecorder::make_both_ways(Recording& to, const Batch& batch, const Fo
     to.next_try = 2 * to.seen;
     return row;
   }
-  const std::vector<Tensor> after = copies_of(whole);
-  put(before, whole);
   std::string why;
   try {
+    after = copies_of(whole);
+    put(before, whole);
     to.draws = std::move(draws);
     for (const auto& [name, tensor] : batch) to.inputs[name] = tensor.clone();
     record(to, watched);

