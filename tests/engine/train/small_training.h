@@ -61,6 +61,18 @@ class SmallTraining {
     return step_->run(batch, {step, 2 * kLate, true, random_}, 1e-3 / static_cast<double>(1 + step % 7));
   }
 
+  // What the network says of some images now.
+  Tensor predict() {
+    const at::NoGradGuard no_gradient;
+    Batch batch = task_->example_batch(2, extent_, random_);
+    for (auto& [name, tensor] : batch)
+      tensor = tensor.is_floating_point() ? tensor.to(options_) : tensor.to(options_.device());
+    task_->eval();
+    const Tensor out = task_->predict(batch, {0, 1, false, random_});
+    task_->train();
+    return out;
+  }
+
   // What steps change.
   std::vector<Tensor> changed() const {
     std::vector<Tensor> out = optimizer_->states();

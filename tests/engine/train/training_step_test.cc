@@ -114,6 +114,20 @@ TEST(ReplayedSteps, AreRecordedAnewWhenAGroupIsTreatedInAnotherWay) {
   EXPECT_EQ(twins.recordings, 2);
 }
 
+// Masks made of parameters are kept while these stand still.
+TEST(ReplayedSteps, AreSeenByWhoeverKeepsWhatWeightsGave) {
+  Twins twins(subject_of({"violin"}));
+  twins.make(kLate, 5);
+  for (std::int64_t step = kLate + 5; step < kLate + 8; ++step) {
+    const Tensor before = twins.played.predict();
+    twins.make(step, 1);
+    const Tensor after = twins.played.predict();
+    EXPECT_FALSE(at::equal(after, before));
+    EXPECT_TRUE(at::equal(after, twins.plain.predict()));
+  }
+  EXPECT_TRUE(twins.replays());
+}
+
 // A task that does to a classification's losses what a test says.
 class Changed final : public Task {
  public:
