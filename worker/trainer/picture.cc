@@ -87,6 +87,16 @@ void write_all(const std::filesystem::path& folder) {
 
 constexpr int kNoData = 3;  // exit status, beside 2 for what is wrong with the arguments
 
+// The address sanitizer reserves terabytes of addresses, and none of what a limit is about.
+#ifndef __has_feature
+#define __has_feature(name) 0
+#endif
+#if __has_feature(address_sanitizer)
+constexpr bool kReservesAddresses = true;
+#else
+constexpr bool kReservesAddresses = false;
+#endif
+
 // So that whoever started this for a page needs to fear neither its memory nor its time.
 void bound(const NamedArguments& arguments) {
   const auto limit = [&](const char* name, int resource, std::int64_t unit) {
@@ -96,7 +106,7 @@ void bound(const NamedArguments& arguments) {
     if (most == 0 || ::setrlimit(static_cast<__rlimit_resource_t>(resource), &wanted) != 0)
       throw std::invalid_argument(std::string(name) + " cannot be set to " + arguments.text(name, ""));
   };
-  limit("--memory", RLIMIT_AS, std::int64_t{1} << 20);
+  if (!kReservesAddresses) limit("--memory", RLIMIT_AS, std::int64_t{1} << 20);
   limit("--seconds", RLIMIT_CPU, 1);
 }
 

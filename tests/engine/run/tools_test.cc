@@ -155,16 +155,6 @@ TEST_F(TrainerTools, PictureRefusesUnknownPriors) {
   EXPECT_NE(unknown.err.find("there is no prior 'astrology'"), std::string::npos) << unknown.err;
 }
 
-// The address sanitizer reserves terabytes, which a limit of memory would refuse.
-#ifndef __has_feature
-#define __has_feature(name) 0
-#endif
-#if __has_feature(address_sanitizer)
-constexpr bool kReservesAddresses = true;
-#else
-constexpr bool kReservesAddresses = false;
-#endif
-
 // A request of a model as it is initialized.
 void write_request(const std::string& path, const std::string& kind, const std::string& rest) {
   std::ofstream(path) << R"({"kind": ")" << kind << R"(", "configuration": {"kind": "train", "seed": 0,
@@ -176,9 +166,7 @@ void write_request(const std::string& path, const std::string& kind, const std::
 
 TEST_F(TrainerTools, PictureOfATrialNeedsNothingButItsRequest) {
   write_request(file("request.json"), "trained-prior", R"(, "layers": [1])");
-  std::vector<std::string> limited = {"picture", "--trained", file("request.json"), "--seconds", "60"};
-  if (!kReservesAddresses) limited.insert(limited.end(), {"--memory", "8192"});
-  const Ended printed = run(limited);
+  const Ended printed = run({"picture", "--trained", file("request.json"), "--memory", "8192", "--seconds", "60"});
   ASSERT_EQ(printed.status, 0) << printed.err;
   const Json document = Json::parse(printed.out);
   EXPECT_EQ(document.at("kind"), "trained-prior");
