@@ -27,8 +27,8 @@ TEST(OfferedSlots, AreTheCoresOverTheThreads) {
 
 TEST(OfferedSlots, OfTheCpuShareItsMemory) {
   WorkerOptions options;
-  for (const DeviceSlot& slot : *offered_slots(Json::object(), options, 4, 8'000'000'000))
-    EXPECT_EQ(slot.memory_bytes, 2'000'000'000);
+  const auto slots = offered_slots(Json::object(), options, 4, 8'000'000'000);
+  for (const DeviceSlot& slot : *slots) EXPECT_EQ(slot.memory_bytes, 2'000'000'000);
   EXPECT_EQ(offered_slots(Json::object(), options, 4)->at(0).memory_bytes, 0) << "unknown";
 }
 

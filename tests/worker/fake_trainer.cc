@@ -199,7 +199,9 @@ class Trainer {
     if (what == "print") std::printf("%s\n", found->at("text").get<std::string>().c_str()), std::fflush(stdout);
     if (what == "signal") {
       std::fprintf(stderr, "about to be signalled\n");
-      ::raise(found->at("number").get<int>());
+      const int signal = found->at("number").get<int>();
+      ::signal(signal, SIG_DFL);  // sanitizers handle some themselves
+      ::raise(signal);
     }
     if (what == "exit") ::_exit(found->at("status").get<int>());
     if (what == "hang-hard") ::signal(SIGTERM, SIG_IGN);

@@ -31,7 +31,7 @@ TEST_F(WorkerTest, AnIsolatedTrainerReadsWhatAnotherStageMade) {
   const std::string made = stage(first).attempts.at(1).outcome->outputs(0).sha256();
   const auto second = store_.add_stage({{"steps", 1}, {"read", {(work() / "artifacts" / made).string()}}});
   ASSERT_TRUE(store_.wait_state(second, "succeeded")) << daemon.log();
-  EXPECT_EQ(Json::parse(stage(second).attempts.at(1).outcome->environment_json()).at("read"), Json({0}));
+  EXPECT_EQ(Json::parse(stage(second).attempts.at(1).outcome->environment_json()).at("read"), Json::array({0}));
 }
 
 TEST_F(WorkerTest, SaysSoWhenNothingHeld) {
@@ -40,7 +40,7 @@ TEST_F(WorkerTest, SaysSoWhenNothingHeld) {
   ASSERT_TRUE(store_.wait_state(id, "succeeded")) << daemon.log();
   const Json environment = Json::parse(stage(id).attempts.at(1).outcome->environment_json());
   EXPECT_EQ(environment.at("isolation"), "none");
-  EXPECT_EQ(environment.at("read"), Json({0}));
+  EXPECT_EQ(environment.at("read"), Json::array({0}));
 }
 
 TEST_F(WorkerTest, HandsOverNoFileThatATrainerNamesElsewhere) {
