@@ -1,6 +1,7 @@
 // Decisions as rows of a log, and back.
 #include "core/search/decision.h"
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
@@ -131,6 +132,17 @@ absl::Status unreadable(const DecisionRow& row, const std::string& why) {
                     "", {{"number", std::to_string(row.number)}, {"kind", row.kind}});
 }
 
+// Whether a fraction lies beyond all whole numbers, where one may be meant: it has no nearest one.
+bool has_far_number(const Json& json) {
+  constexpr std::string_view kOfAnySize[] = {"assignment", "high", "labels", "low", "margin", "proposer", "value"};
+  if (json.is_number_float()) return !(std::abs(json.get<double>()) < 0x1p63);
+  if (!json.is_structured()) return false;
+  for (const auto& [key, inner] : json.items()) {
+    if (std::ranges::find(kOfAnySize, key) == std::end(kOfAnySize) && has_far_number(inner)) return true;
+  }
+  return false;
+}
+
 SearchDecision decision_of(const std::string& kind, const Json& json) {
   if (kind == "observe") return observe_of(json);
   if (kind == "propose") return propose_of(json);
@@ -164,6 +176,7 @@ DecisionRow written(const SearchDecision& decision) {
 absl::StatusOr<SearchDecision> read(const DecisionRow& row) {
   try {
     const Json json = Json::parse(row.json);
+    if (has_far_number(json)) return unreadable(row, "a number in it is beyond all whole ones");
     if (row.kind != "begin") return decision_of(row.kind, json);
     absl::StatusOr<SearchSetup> setup = setup_of(json.at("setup"));
     if (!setup.ok()) return unreadable(row, std::string(setup.status().message()));
