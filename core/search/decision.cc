@@ -134,7 +134,8 @@ absl::Status unreadable(const DecisionRow& row, const std::string& why) {
 
 // Whether a fraction lies beyond all whole numbers, where one may be meant: it has no nearest one.
 bool has_far_number(const Json& json) {
-  constexpr std::string_view kOfAnySize[] = {"assignment", "high", "labels", "low", "margin", "proposer", "value"};
+  constexpr std::string_view kOfAnySize[] = {"assignment", "high",   "labels",   "least",
+                                             "low",        "margin", "proposer", "value"};
   if (json.is_number_float()) return !(std::abs(json.get<double>()) < 0x1p63);
   if (!json.is_structured()) return false;
   for (const auto& [key, inner] : json.items()) {

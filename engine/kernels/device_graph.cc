@@ -2,9 +2,7 @@
 #include "engine/kernels/device_graph.h"
 
 #include <c10/core/impl/VirtualGuardImpl.h>
-#include <dlfcn.h>
 
-#include <filesystem>
 #include <stdexcept>
 
 #include "engine/kernels/graph_abi.h"
@@ -59,26 +57,14 @@ struct GraphLibrary {
 
 GraphLibrary graph_library() {
   GraphLibrary out;
-  for (const std::string& path : library_places(kGraphLibrary, "LOCUS_GRAPHS")) {
-    if (!std::filesystem::exists(path)) continue;
-    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (!library) {
-      out.missing = dlerror();
-      continue;
-    }
+  const auto take = [&c = out.calls](void* library) {
     locus_graphs_abi_fn abi = nullptr;
-    GraphCalls& c = out.calls;
-    if (resolve(library, "locus_graphs_abi", abi) && abi() == LOCUS_GRAPHS_ABI &&
-        resolve(library, "locus_graph_new", c.make) && resolve(library, "locus_graph_begin", c.begin) &&
-        resolve(library, "locus_graph_end", c.end) && resolve(library, "locus_graph_replay", c.replay) &&
-        resolve(library, "locus_graph_free", c.free) && resolve(library, "locus_graph_error", c.error)) {
-      out.missing.clear();
-      return out;
-    }
-    out.missing = path + " speaks another version of the interface of graphs: rebuild it";
-    dlclose(library);
-  }
-  if (out.missing.empty()) out.missing = library_missing(kGraphLibrary, "LOCUS_GRAPHS");
+    return resolve(library, "locus_graphs_abi", abi) && abi() == LOCUS_GRAPHS_ABI &&
+           resolve(library, "locus_graph_new", c.make) && resolve(library, "locus_graph_begin", c.begin) &&
+           resolve(library, "locus_graph_end", c.end) && resolve(library, "locus_graph_replay", c.replay) &&
+           resolve(library, "locus_graph_free", c.free) && resolve(library, "locus_graph_error", c.error);
+  };
+  load_library(kGraphLibrary, "LOCUS_GRAPHS", take, out.missing);
   return out;
 }
 

@@ -5,8 +5,10 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <vector>
 
 namespace locus::engine {
+namespace {
 
 std::vector<std::string> library_places(const char* library, const char* variable) {
   if (const char* given = std::getenv(variable)) return {given};
@@ -24,6 +26,27 @@ std::string library_missing(const char* library, const char* variable) {
   if (const char* given = std::getenv(variable))
     return std::string(variable) + " says " + library + " is " + given + ", where nothing is";
   return std::string(library) + " is not beside the executable: built without a CUDA toolkit";
+}
+
+}  // namespace
+
+std::string load_library(const char* library, const char* variable, const std::function<bool(void*)>& take,
+                         std::string& missing) {
+  missing = library_missing(library, variable);
+  for (const std::string& path : library_places(library, variable)) {
+    if (!std::filesystem::exists(path)) continue;
+    void* opened = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (opened == nullptr) {
+      missing = dlerror();
+    } else if (take(opened)) {
+      missing.clear();
+      return path;
+    } else {
+      missing = path + " speaks another version of its interface: rebuild it";
+      dlclose(opened);
+    }
+  }
+  return {};
 }
 
 bool resolve_symbol(void* library, const char* name, void** function) {

@@ -1,16 +1,16 @@
 // Libraries of ours that are found at run time.
 #pragma once
 
+#include <functional>
 #include <string>
-#include <vector>
 
 namespace locus::engine {
 
-// Where `library` may lie, the first first: beside the executable, in a build folder or an installation, or, where `variable`
-// of the environment says a place, there alone.
-std::vector<std::string> library_places(const char* library, const char* variable);
-// That it lies in none of them, for people.
-std::string library_missing(const char* library, const char* variable);
+// Opens `library` where it is first found and `take` says that it fits, and keeps it for the life of the process: beside the
+// executable, in a build folder or an installation, or, where `variable` of the environment says a place, there alone. Returns
+// where that is; empty where there is none, and `missing` says why, for people.
+std::string load_library(const char* library, const char* variable, const std::function<bool(void* opened)>& take,
+                         std::string& missing);
 
 // The library's function of that name into `function`; false where it has none.
 bool resolve_symbol(void* library, const char* name, void** function);

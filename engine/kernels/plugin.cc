@@ -1,10 +1,6 @@
 // Loads liblocus_kernels_cuda.so by dlopen.
 #include "engine/kernels/plugin.h"
 
-#include <dlfcn.h>
-
-#include <filesystem>
-
 #include "engine/kernels/library.h"
 
 namespace locus::engine {
@@ -18,32 +14,18 @@ struct Loaded {
 };
 
 Loaded load() {
-  Loaded loaded;
-  for (const auto& path : library_places(kLibrary, "LOCUS_KERNELS")) {
-    if (!std::filesystem::exists(path)) continue;
-    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (!library) {
-      loaded.missing = dlerror();
-      continue;
-    }
+  Loaded out;
+  const auto take = [&k = out.kernels.attention](void* library) {
     locus_kernels_abi_fn abi = nullptr;
-    AttentionKernels& k = loaded.kernels.attention;
-    if (!resolve(library, "locus_kernels_abi", abi) || abi() != LOCUS_KERNELS_ABI ||
-        !resolve(library, "locus_attention_supports", k.supports) ||
-        !resolve(library, "locus_attention_workspace", k.workspace) ||
-        !resolve(library, "locus_attention_forward", k.forward) ||
-        !resolve(library, "locus_attention_backward", k.backward) ||
-        !resolve(library, "locus_kernels_error", k.error_text)) {
-      loaded.missing = path + " speaks another version of the kernel interface: rebuild it";
-      dlclose(library);
-      continue;
-    }
-    loaded.kernels.path = path;
-    loaded.missing.clear();
-    return loaded;
-  }
-  if (loaded.missing.empty()) loaded.missing = library_missing(kLibrary, "LOCUS_KERNELS");
-  return loaded;
+    return resolve(library, "locus_kernels_abi", abi) && abi() == LOCUS_KERNELS_ABI &&
+           resolve(library, "locus_attention_supports", k.supports) &&
+           resolve(library, "locus_attention_workspace", k.workspace) &&
+           resolve(library, "locus_attention_forward", k.forward) &&
+           resolve(library, "locus_attention_backward", k.backward) &&
+           resolve(library, "locus_kernels_error", k.error_text);
+  };
+  out.kernels.path = load_library(kLibrary, "LOCUS_KERNELS", take, out.missing);
+  return out;
 }
 
 const Loaded& loaded() {
