@@ -71,11 +71,14 @@ Json trials(const std::filesystem::path& folder, int count, int workers, int slo
           {"grant_ms", {{"median", quantile(all, 0.5)}, {"p99", quantile(all, 0.99)}}}};
 }
 
-constexpr int kBatch = 8192;  // points of a message, as the protocol allows
-constexpr int kWindow = 4;    // messages under way
 constexpr int kSeries = 10;
+struct Messages {
+  int points = 8192;  // of one, at most, as the protocol allows
+  int under_way = 4;  // not acknowledged, of one worker
+};
 
-v1::ReportPointsRequest batch_of(const SyntheticWorker& worker, const v1::StageGrant& grant, std::int64_t first) {
+v1::ReportPointsRequest batch_of(const SyntheticWorker& worker, const v1::StageGrant& grant, std::int64_t first,
+                                 int count) {
   v1::ReportPointsRequest out;
   out.set_session(worker.session());
   out.set_stage(grant.stage());
@@ -87,7 +90,7 @@ v1::ReportPointsRequest batch_of(const SyntheticWorker& worker, const v1::StageG
     key.set_metric("metric-" + std::to_string(s));
     key.set_split("train");
   }
-  for (std::int64_t i = first - 1; i < first - 1 + kBatch; ++i) {
+  for (std::int64_t i = first - 1; i < first - 1 + count; ++i) {
     points.add_series_index(static_cast<std::uint32_t>(i % kSeries));
     points.add_step(i / kSeries);
     points.add_epoch(static_cast<double>(i / kSeries) / 100);
@@ -99,8 +102,8 @@ v1::ReportPointsRequest batch_of(const SyntheticWorker& worker, const v1::StageG
 }
 
 // Streams points of one attempt for `time`; the delay of each acknowledgement in ms. Returns how many are durable.
-std::int64_t stream_points(SyntheticWorker& worker, const v1::StageGrant& grant, std::chrono::milliseconds time,
-                           std::vector<double>& delays) {
+std::int64_t stream_points(SyntheticWorker& worker, const v1::StageGrant& grant, Messages messages,
+                           std::chrono::milliseconds time, std::vector<double>& delays) {
   const auto stub = v1::WorkerService::NewStub(worker.client().channel());
   grpc::ClientContext context;
   const auto stream = stub->ReportPoints(&context);
@@ -113,17 +116,17 @@ std::int64_t stream_points(SyntheticWorker& worker, const v1::StageGrant& grant,
     while (stream->Read(&answer)) {
       if (!answer.reason().empty()) must(absl::InternalError(answer.reason()));
       const std::scoped_lock lock(mutex);
-      for (; durable + kBatch <= answer.acked_seq(); durable += kBatch)
-        delays.push_back(milliseconds_since(sent[static_cast<std::size_t>(durable / kBatch)]));
+      for (; durable + messages.points <= answer.acked_seq(); durable += messages.points)
+        delays.push_back(milliseconds_since(sent[static_cast<std::size_t>(durable / messages.points)]));
       acknowledged.notify_one();
     }
   });
   const auto start = Timer::now();
   for (std::int64_t message = 0; Timer::now() - start < time; ++message) {
-    const v1::ReportPointsRequest request = batch_of(worker, grant, message * kBatch + 1);
+    const v1::ReportPointsRequest request = batch_of(worker, grant, message * messages.points + 1, messages.points);
     {
       std::unique_lock lock(mutex);
-      acknowledged.wait(lock, [&] { return message - durable / kBatch < kWindow; });
+      acknowledged.wait(lock, [&] { return message - durable / messages.points < messages.under_way; });
       sent.push_back(Timer::now());
     }
     if (!stream->Write(request)) must(absl::InternalError("the server closed the stream"));
@@ -135,7 +138,7 @@ std::int64_t stream_points(SyntheticWorker& worker, const v1::StageGrant& grant,
   return durable;
 }
 
-Json points(const std::filesystem::path& folder, std::chrono::milliseconds time) {
+Json points(const std::filesystem::path& folder, std::chrono::milliseconds time, Messages messages) {
   constexpr int kWorkers = 4;
   auto server = serve(folder);
   auto client = must(Client::connect(server->addresses().grpc));
@@ -149,7 +152,7 @@ Json points(const std::filesystem::path& folder, std::chrono::milliseconds time)
     threads.emplace_back([&, w] {
       const auto answer = daemons[w]->acquire(0, std::chrono::milliseconds(900));
       if (!answer.has_grant()) must(absl::InternalError("the server granted nothing"));
-      stored[w] = stream_points(*daemons[w], answer.grant(), time, delays[w]);
+      stored[w] = stream_points(*daemons[w], answer.grant(), messages, time, delays[w]);
     });
   }
   threads.clear();
@@ -164,6 +167,8 @@ Json points(const std::filesystem::path& folder, std::chrono::milliseconds time)
   return {{"case", "durable points"},
           {"points", sum},
           {"clients", kWorkers},
+          {"points_a_message", messages.points},
+          {"messages_under_way", messages.under_way},
           {"seconds", wall},
           {"per_second", static_cast<double>(sum) / wall},
           {"acknowledgement_ms", {{"median", quantile(all, 0.5)}, {"p99", quantile(all, 0.99)}}}};
@@ -208,15 +213,17 @@ int run(int argc, char** argv) {
     std::fprintf(
         stderr,
         "usage: control_plane trials FOLDER [TRIALS]     10,000 empty trials through 4 workers of 2 slots\n"
-        "       control_plane points FOLDER [SECONDS]    5 seconds of points from 4 workers\n"
+        "       control_plane points FOLDER [SECONDS [POINTS [MESSAGES]]]    5 seconds of points from 4 workers, 8192 "
+        "a message, 4 under way\n"
         "       control_plane restart FOLDER [TRIALS]    5 starts with 1,000,000 trials\n"
         "       control_plane fleet FOLDER [WORKERS [SLOTS [STAGES]]]    1,000 workers of 8 slots, 100,000 stages\n"
         "FOLDER is made anew and removed.\n");
     return 2;
   }
   std::filesystem::remove_all(folder);
-  const Json row = what == "trials"    ? trials(folder, number(3, 10'000), 4, 2)
-                   : what == "points"  ? points(folder, std::chrono::seconds(number(3, 5)))
+  const Json row = what == "trials" ? trials(folder, number(3, 10'000), 4, 2)
+                   : what == "points"
+                       ? points(folder, std::chrono::seconds(number(3, 5)), {number(4, 8192), number(5, 4)})
                    : what == "restart" ? restart(folder, number(3, 1'000'000))
                                        : fleet(folder, number(3, 1000), number(4, 8), number(5, 100'000));
   std::filesystem::remove_all(folder);

@@ -14,20 +14,31 @@ static_assert(std::endian::native == std::endian::little, "columns are copied as
 constexpr char kVersion = 1;
 constexpr std::size_t kHeader = 5;  // version and checksum
 
+constexpr std::size_t kVarint = 10;  // bytes at most
+
+char* put_varint(char* out, std::uint64_t value) {
+  for (; value >= 0x80; value >>= 7) *out++ = static_cast<char>(value | 0x80);
+  *out++ = static_cast<char>(value);
+  return out;
+}
+
 void put_varint(std::string& out, std::uint64_t value) {
-  while (value >= 0x80) {
-    out += static_cast<char>(value | 0x80);
-    value >>= 7;
-  }
-  out += static_cast<char>(value);
+  char bytes[kVarint];
+  out.append(bytes, put_varint(bytes, value));
 }
 
 void put_integers(std::string& out, const std::vector<std::int64_t>& column) {
+  char bytes[256 * kVarint];
   std::uint64_t before = 0;  // unsigned: differences may wrap
-  for (const std::int64_t value : column) {
-    const auto difference = static_cast<std::int64_t>(static_cast<std::uint64_t>(value) - before);
-    put_varint(out, (static_cast<std::uint64_t>(difference) << 1) ^ static_cast<std::uint64_t>(difference >> 63));
-    before = static_cast<std::uint64_t>(value);
+  for (auto value = column.begin(); value != column.end();) {
+    char* end = bytes;
+    for (const char* const last = bytes + sizeof bytes - kVarint; end <= last && value != column.end(); ++value) {
+      const auto difference = static_cast<std::int64_t>(static_cast<std::uint64_t>(*value) - before);
+      end =
+          put_varint(end, (static_cast<std::uint64_t>(difference) << 1) ^ static_cast<std::uint64_t>(difference >> 63));
+      before = static_cast<std::uint64_t>(*value);
+    }
+    out.append(bytes, end);
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <unordered_map>
 
 #include "storage/sqlite/pyramid.h"
 
@@ -18,28 +19,61 @@ struct Piece {  // points of one series on their way into a chunk
   std::int64_t first_seq = 0;
   PointColumns columns;
 };
+using Pieces = std::map<std::int64_t, Piece>;  // by series id
 
-void copy_point(const PointColumns& from, std::size_t i, PointColumns& to) {
-  to.step.push_back(from.step[i]);
-  to.images.push_back(from.images[i]);
-  to.time_us.push_back(from.time_us[i]);
-  to.epoch.push_back(from.epoch[i]);
-  to.value.push_back(from.value[i]);
+template <typename T>
+void append_some(const std::vector<T>& from, std::span<const std::size_t> places, std::vector<T>& to) {
+  const std::size_t before = to.size();
+  to.resize(before + places.size());
+  for (std::size_t i = 0; i < places.size(); ++i) to[before + i] = from[places[i]];
+}
+
+// The points at some places behind those that `to` holds, but for their series.
+void append_points(const PointColumns& from, std::span<const std::size_t> places, PointColumns& to) {
+  append_some(from.step, places, to.step);
+  append_some(from.images, places, to.images);
+  append_some(from.time_us, places, to.time_us);
+  append_some(from.epoch, places, to.epoch);
+  append_some(from.value, places, to.value);
+}
+
+template <typename T>
+void append_all(const std::vector<T>& from, std::vector<T>& to) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+void append_points(const PointColumns& from, PointColumns& to) {
+  append_all(from.step, to.step);
+  append_all(from.images, to.images);
+  append_all(from.time_us, to.time_us);
+  append_all(from.epoch, to.epoch);
+  append_all(from.value, to.value);
+}
+
+// Points whose first has this sequence, to the pieces of their series.
+void divide(const PointColumns& columns, std::int64_t first_seq, Pieces& pieces) {
+  std::unordered_map<std::int64_t, std::vector<std::size_t>> places;
+  std::vector<std::size_t>* of = nullptr;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (i == 0 || columns.series[i] != columns.series[i - 1]) of = &places[columns.series[i]];
+    of->push_back(i);
+  }
+  for (const auto& [series, some] : places) {
+    Piece& piece = pieces[series];
+    if (piece.columns.size() == 0) piece.first_seq = first_seq + static_cast<std::int64_t>(some.front());
+    append_points(columns, some, piece.columns);
+  }
 }
 
 // The attempt's log by series; false when a batch is damaged.
-bool collect_log(Connection& db, StageId stage, std::int64_t attempt, std::map<std::int64_t, Piece>& pieces) {
+bool collect_log(Connection& db, StageId stage, std::int64_t attempt, Pieces& pieces) {
   auto log =
       db.prepare("SELECT first_seq, columns FROM point_log WHERE stage_id = ? AND number = ? ORDER BY first_seq");
   log.bind(stage, attempt);
   while (log.step()) {
     const auto columns = decode_points(log.blob(1));
     if (!columns || columns->series.size() != columns->size()) return false;
-    for (std::size_t i = 0; i < columns->size(); ++i) {
-      Piece& piece = pieces[columns->series[i]];
-      if (piece.columns.size() == 0) piece.first_seq = log.integer(0) + static_cast<std::int64_t>(i);
-      copy_point(*columns, i, piece.columns);
-    }
+    divide(*columns, log.integer(0), pieces);
   }
   return true;
 }
@@ -54,7 +88,7 @@ void store_piece(Connection& db, std::int64_t series_id, std::int64_t attempt, P
       if (auto columns = decode_points(last.blob(3))) {  // a damaged one is left alone
         grown = last.integer(0);
         piece.first_seq = last.integer(1);
-        for (std::size_t i = 0; i < piece.columns.size(); ++i) copy_point(piece.columns, i, *columns);
+        append_points(piece.columns, *columns);
         piece.columns = std::move(*columns);
       }
     }
@@ -77,6 +111,22 @@ void store_piece(Connection& db, std::int64_t series_id, std::int64_t attempt, P
   if (count >= kFullChunk) store_pyramid(db, grown, piece.columns);  // it grows no more
 }
 
+// What the attempt has in the log, and perhaps more, as chunks instead.
+void store_pieces(Connection& db, StageId stage, std::int64_t attempt, Pieces pieces) {
+  for (auto& [series_id, piece] : pieces) store_piece(db, series_id, attempt, std::move(piece));
+  db.prepare("DELETE FROM point_log WHERE stage_id = ? AND number = ?").bind(stage, attempt).run();
+  db.prepare("UPDATE attempt SET sealed_seq = acked_seq WHERE stage_id = ? AND number = ?").bind(stage, attempt).run();
+}
+
+// How far its points are sealed.
+std::int64_t move_acked(Connection& db, const AttemptRow& attempt, std::int64_t seq) {
+  auto update = db.prepare("UPDATE attempt SET acked_seq = ? WHERE stage_id = ? AND number = ? RETURNING sealed_seq");
+  update.bind(seq, attempt.stage_id, attempt.number).step();
+  const std::int64_t sealed = update.integer(0);
+  update.run();
+  return sealed;
+}
+
 }  // namespace
 
 PointColumns checked_points(std::string_view blob, const char* where) {
@@ -97,28 +147,24 @@ void log_points(Connection& db, const AttemptRow& attempt, std::int64_t first_se
   columns.value.assign(batch.value.begin() + from, batch.value.end());
   const std::int64_t first = first_seq + static_cast<std::int64_t>(skip);
   const auto count = static_cast<std::int64_t>(columns.size());
+  const std::int64_t sealed = move_acked(db, attempt, first + count - 1);
+  Pieces pieces;
+  if (first + count - 1 - sealed >= kSealPoints && collect_log(db, attempt.stage_id, attempt.number, pieces)) {
+    divide(columns, first, pieces);  // a batch that makes enough never enters the log
+    store_pieces(db, attempt.stage_id, attempt.number, std::move(pieces));
+    return;
+  }
   const std::string blob = encode_points(columns);
   db.prepare(
         "INSERT INTO point_log (id, stage_id, number, first_seq, count, columns) "
         "SELECT COALESCE(MAX(id), 0) + 1, ?, ?, ?, ?, ? FROM point_log")
       .bind(attempt.stage_id, attempt.number, first, count, Blob{blob})
       .run();
-  std::int64_t sealed = 0;
-  {
-    auto update = db.prepare("UPDATE attempt SET acked_seq = ? WHERE stage_id = ? AND number = ? RETURNING sealed_seq");
-    update.bind(first + count - 1, attempt.stage_id, attempt.number).step();
-    sealed = update.integer(0);
-    update.run();
-  }
-  if (first + count - 1 - sealed >= kSealPoints) seal_points(db, attempt.stage_id, attempt.number);
 }
 
 void seal_points(Connection& db, StageId stage, std::int64_t attempt) {
-  std::map<std::int64_t, Piece> pieces;
-  if (!collect_log(db, stage, attempt, pieces) || pieces.empty()) return;
-  for (auto& [series_id, piece] : pieces) store_piece(db, series_id, attempt, std::move(piece));
-  db.prepare("DELETE FROM point_log WHERE stage_id = ? AND number = ?").bind(stage, attempt).run();
-  db.prepare("UPDATE attempt SET sealed_seq = acked_seq WHERE stage_id = ? AND number = ?").bind(stage, attempt).run();
+  Pieces pieces;
+  if (collect_log(db, stage, attempt, pieces) && !pieces.empty()) store_pieces(db, stage, attempt, std::move(pieces));
 }
 
 std::map<std::int64_t, std::int64_t> count_points(Connection& db, StageId stage) {

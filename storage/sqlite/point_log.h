@@ -1,5 +1,5 @@
 // Points on their way into the database: logged batch by batch as they are acknowledged, sealed into chunks
-// by series. Reading them back is curves.h.
+// by series once enough has gathered, the batch that makes it enough at once. Reading them back is curves.h.
 #pragma once
 
 #include <map>
@@ -12,8 +12,8 @@
 
 namespace locus::sqlite {
 
-// Logs points [skip, size) as sequences first_seq + skip and on, and moves acked_seq; seals when enough has
-// gathered.
+// Stores points [skip, size) as sequences first_seq + skip and on, and moves acked_seq: in the log, or with
+// what is there in chunks when that is enough.
 void log_points(Connection& db, const AttemptRow& attempt, std::int64_t first_seq, const PointBatch& batch,
                 std::size_t skip, std::span<const std::int64_t> series_ids);
 

@@ -41,6 +41,14 @@ TEST(PointCodec, ChecksumIsTheStandardCrc32c) {
   EXPECT_EQ(crc32c(""), 0u);
 }
 
+TEST(PointCodec, ChecksumIsTheSameWithAndWithoutTheProcessorsInstruction) {
+  std::string bytes;
+  for (std::uint32_t i = 0; i < 100; ++i) {
+    EXPECT_EQ(crc32c(bytes), crc32c_by_tables(bytes)) << i;
+    bytes += static_cast<char>(i * 2654435761u >> 24);
+  }
+}
+
 TEST(PointCodec, ReturnsEveryBit) {
   PointColumns columns = some_columns(1000);
   columns.step = std::vector<std::int64_t>(1000, std::numeric_limits<std::int64_t>::min());

@@ -212,29 +212,48 @@ TEST_P(PointContract, KeepsEverySpikeAndMarkAtEveryZoom) {
   }
 }
 
+// Points of so many series in turn, from a step on; the value tells series and step.
+PointBatch in_turn(int series, int from, int steps) {
+  PointBatch batch;
+  for (int s = 0; s < series; ++s) batch.series.push_back({"metric-" + std::to_string(s), "train", "{}"});
+  for (int step = from; step < from + steps; ++step) {
+    for (int s = 0; s < series; ++s) {
+      batch.series_index.push_back(static_cast<std::uint32_t>(s));
+      batch.step.push_back(step);
+      batch.epoch.push_back(step / 10.0);
+      batch.images.push_back(step);
+      batch.time_us.push_back(step);
+      batch.value.push_back(s * 10'000 + step);
+    }
+  }
+  return batch;
+}
+
+void expect_series(Store& store, int series, int steps) {
+  const auto points = store.points(1, {"metric-" + std::to_string(series), "train", "{}"}, 0).value().points;
+  ASSERT_EQ(points.size(), static_cast<std::size_t>(steps));
+  for (int step = 0; step < steps; ++step) ASSERT_EQ(points[step].value, series * 10'000 + step);
+}
+
 TEST_P(PointContract, KeepsPointsOfManySeriesApart) {
   const int series = 50, rounds = 400;  // more than enough to be sealed more than once
   std::int64_t seq = 1;
-  for (int round = 0; round < rounds; round += 100) {
-    PointBatch batch;
-    for (int s = 0; s < series; ++s) batch.series.push_back({"metric-" + std::to_string(s), "train", "{}"});
-    for (int step = round; step < round + 100; ++step) {
-      for (int s = 0; s < series; ++s) {
-        batch.series_index.push_back(static_cast<std::uint32_t>(s));
-        batch.step.push_back(step);
-        batch.epoch.push_back(step / 10.0);
-        batch.images.push_back(step);
-        batch.time_us.push_back(step);
-        batch.value.push_back(s * 1000 + step);
-      }
-    }
-    seq = must_append(points_of(1, 1, seq, batch)) + 1;
+  for (int round = 0; round < rounds; round += 100)
+    seq = must_append(points_of(1, 1, seq, in_turn(series, round, 100))) + 1;
+  for (const int s : {0, 17, 49}) expect_series(store(), s, rounds);
+}
+
+TEST_P(PointContract, KeepsTheLargestBatchesEachSentWithTheEndOfTheOneBefore) {
+  const int series = 8, steps = static_cast<int>(kPointsPerBatch) / series, again = 3;
+  must_append(points_of(1, 1, 1, in_turn(series, 0, 10)));  // waits in the log for what comes
+  int done = 10;
+  for (int batch = 0; batch < 5; ++batch, done += steps - again) {
+    const int from = done - again;
+    EXPECT_EQ(must_append(points_of(1, 1, from * series + 1, in_turn(series, from, steps))), (from + steps) * series);
   }
-  for (const int s : {0, 17, 49}) {
-    const auto points = store().points(1, {"metric-" + std::to_string(s), "train", "{}"}, 0).value().points;
-    ASSERT_EQ(points.size(), static_cast<std::size_t>(rounds));
-    for (int step = 0; step < rounds; ++step) ASSERT_EQ(points[step].value, s * 1000 + step);
-  }
+  must_append(points_of(1, 1, done * series + 1, in_turn(series, done, 1)));
+  for (int s = 0; s < series; ++s) expect_series(store(), s, done + 1);
+  EXPECT_EQ(store().series(1).value()[0].points, done + 1);
 }
 
 TEST_P(PointContract, KeepsTheCurveWhenTheAttemptEnds) {
