@@ -4,8 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
-
 #include "core/base/error.h"
 #include "core/search/judge.h"
 #include "tests/core/search/history.h"
@@ -240,8 +238,9 @@ TEST(Fold, CountsStepsOfEachUnitByItsOwnBatch) {
   EXPECT_EQ(history.fold().spent(0).epochs, 6);
 }
 
-// 100,000 rows: what a row costs must not grow with the log.
-TEST(Fold, TakesALongLogInTimeThatItsRowsTake) {
+// So long that with a copy or a scan of the log at each row no test would see its end; what a row takes is measured by
+// search_bench.
+TEST(Fold, TakesALogOfAHundredThousandRows) {
   History history(setup_of_cells(20'000, 2));
   history.settle();
   std::vector<DecisionRow> rows;
@@ -250,10 +249,7 @@ TEST(Fold, TakesALongLogInTimeThatItsRowsTake) {
     rows.back().number = history.fold().decided() + trial + 1;
   }
   Fold fold = history.fold();
-  const auto start = std::chrono::steady_clock::now();
   for (const DecisionRow& row : rows) ASSERT_TRUE(fold.take(row).ok());
-  const auto seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  EXPECT_LT(seconds, 20) << "some microseconds a row; a copy or a scan of the log at each would take minutes";
   EXPECT_EQ(judge(fold)->rule, "end");
 }
 
