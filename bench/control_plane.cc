@@ -13,6 +13,8 @@
 #include <filesystem>
 #include <functional>
 #include <mutex>
+#include <numeric>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -73,8 +75,9 @@ Json trials(const std::filesystem::path& folder, int count, int workers, int slo
 
 constexpr int kSeries = 10;
 struct Messages {
-  int points = 8192;  // of one, at most, as the protocol allows
-  int under_way = 4;  // not acknowledged, of one worker
+  int points = 8192;                 // of one, as many as the protocol allows
+  int under_way = 4;                 // not acknowledged, of one worker
+  std::chrono::microseconds each{};  // when a worker has the next one, 0: at once
 };
 
 v1::ReportPointsRequest batch_of(const SyntheticWorker& worker, const v1::StageGrant& grant, std::int64_t first,
@@ -123,6 +126,7 @@ std::int64_t stream_points(SyntheticWorker& worker, const v1::StageGrant& grant,
   });
   const auto start = Timer::now();
   for (std::int64_t message = 0; Timer::now() - start < time; ++message) {
+    std::this_thread::sleep_until(start + message * messages.each);
     const v1::ReportPointsRequest request = batch_of(worker, grant, message * messages.points + 1, messages.points);
     {
       std::unique_lock lock(mutex);
@@ -138,40 +142,47 @@ std::int64_t stream_points(SyntheticWorker& worker, const v1::StageGrant& grant,
   return durable;
 }
 
-Json points(const std::filesystem::path& folder, std::chrono::milliseconds time, Messages messages) {
-  constexpr int kWorkers = 4;
-  auto server = serve(folder);
-  auto client = must(Client::connect(server->addresses().grpc));
-  submit_empty(*client, "empty", 100);
-  const auto daemons = workers_of(*server, kWorkers, 1);
-  std::vector<std::vector<double>> delays(kWorkers);
-  std::vector<std::int64_t> stored(kWorkers);
+// What workers stream for `time`, each from a slot.
+Json streamed(std::span<const std::unique_ptr<SyntheticWorker>> workers, int slot, std::chrono::milliseconds time,
+              Messages messages) {
+  std::vector<std::vector<double>> delays(workers.size());
+  std::vector<std::int64_t> stored(workers.size());
   const auto start = Timer::now();
   std::vector<std::jthread> threads;
-  for (std::size_t w = 0; w < kWorkers; ++w) {
+  for (std::size_t w = 0; w < workers.size(); ++w) {
     threads.emplace_back([&, w] {
-      const auto answer = daemons[w]->acquire(0, std::chrono::milliseconds(900));
+      const auto answer = workers[w]->acquire(slot, std::chrono::milliseconds(900));
       if (!answer.has_grant()) must(absl::InternalError("the server granted nothing"));
-      stored[w] = stream_points(*daemons[w], answer.grant(), messages, time, delays[w]);
+      stored[w] = stream_points(*workers[w], answer.grant(), messages, time, delays[w]);
     });
   }
   threads.clear();
   const double wall = seconds_since(start);
-  std::int64_t sum = 0;
+  const std::int64_t sum = std::accumulate(stored.begin(), stored.end(), std::int64_t{});
   std::vector<double> all;
-  for (std::size_t w = 0; w < kWorkers; ++w) {
-    sum += stored[w];
-    all.insert(all.end(), delays[w].begin(), delays[w].end());
-  }
-  server->stop();
-  return {{"case", "durable points"},
-          {"points", sum},
-          {"clients", kWorkers},
-          {"points_a_message", messages.points},
-          {"messages_under_way", messages.under_way},
+  for (const auto& one : delays) all.insert(all.end(), one.begin(), one.end());
+  return {{"points", sum},
           {"seconds", wall},
+          {"points_a_message", messages.points},
           {"per_second", static_cast<double>(sum) / wall},
           {"acknowledgement_ms", {{"median", quantile(all, 0.5)}, {"p99", quantile(all, 0.99)}}}};
+}
+
+// As fast as it goes, each worker with four full messages under way, and a quarter of a million a second in smaller ones.
+Json points(const std::filesystem::path& folder, std::chrono::milliseconds time) {
+  constexpr int kWorkers = 4, kSmaller = 1024, kPace = 250'000;
+  auto server = serve(folder);
+  auto client = must(Client::connect(server->addresses().grpc));
+  submit_empty(*client, "empty", 100);
+  const auto workers = workers_of(*server, kWorkers, 2);
+  Json out = streamed(workers, 0, time, {});
+  out["case"] = "durable points";
+  out["clients"] = kWorkers;
+  out["at_a_pace"] = streamed(
+      workers, 1, time,
+      {.points = kSmaller, .each = std::chrono::microseconds(std::int64_t{1'000'000} * kSmaller * kWorkers / kPace)});
+  server->stop();
+  return out;
 }
 
 Json restart(const std::filesystem::path& folder, int count) {
@@ -213,17 +224,16 @@ int run(int argc, char** argv) {
     std::fprintf(
         stderr,
         "usage: control_plane trials FOLDER [TRIALS]     10,000 empty trials through 4 workers of 2 slots\n"
-        "       control_plane points FOLDER [SECONDS [POINTS [MESSAGES]]]    5 seconds of points from 4 workers, 8192 "
-        "a message, 4 under way\n"
+        "       control_plane points FOLDER [SECONDS]    5 seconds of points from 4 workers as fast as it goes, 5 at a "
+        "pace\n"
         "       control_plane restart FOLDER [TRIALS]    5 starts with 1,000,000 trials\n"
         "       control_plane fleet FOLDER [WORKERS [SLOTS [STAGES]]]    1,000 workers of 8 slots, 100,000 stages\n"
         "FOLDER is made anew and removed.\n");
     return 2;
   }
   std::filesystem::remove_all(folder);
-  const Json row = what == "trials" ? trials(folder, number(3, 10'000), 4, 2)
-                   : what == "points"
-                       ? points(folder, std::chrono::seconds(number(3, 5)), {number(4, 8192), number(5, 4)})
+  const Json row = what == "trials"    ? trials(folder, number(3, 10'000), 4, 2)
+                   : what == "points"  ? points(folder, std::chrono::seconds(number(3, 5)))
                    : what == "restart" ? restart(folder, number(3, 1'000'000))
                                        : fleet(folder, number(3, 1000), number(4, 8), number(5, 100'000));
   std::filesystem::remove_all(folder);
