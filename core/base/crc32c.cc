@@ -55,14 +55,14 @@ __attribute__((target("sse4.2"))) std::uint32_t by_instruction(std::uint32_t crc
   return crc;
 }
 
-const bool has_instruction = __builtin_cpu_supports("sse4.2") != 0;
+const bool kHasInstruction = __builtin_cpu_supports("sse4.2") != 0;
 #endif
 
 }  // namespace
 
 std::uint32_t crc32c(std::string_view bytes) {
 #ifdef __x86_64__
-  if (has_instruction) return ~by_instruction(~0u, bytes);
+  if (kHasInstruction) return ~by_instruction(~0u, bytes);
 #endif
   return ~by_tables(~0u, bytes);
 }

@@ -111,8 +111,8 @@ void store_piece(Connection& db, std::int64_t series_id, std::int64_t attempt, P
   if (count >= kFullChunk) store_pyramid(db, grown, piece.columns);  // it grows no more
 }
 
-// What the attempt has in the log, and perhaps more, as chunks instead.
-void store_pieces(Connection& db, StageId stage, std::int64_t attempt, Pieces pieces) {
+// What the attempt has in the log, and perhaps more, as chunks instead; the pieces are emptied.
+void store_pieces(Connection& db, StageId stage, std::int64_t attempt, Pieces& pieces) {
   for (auto& [series_id, piece] : pieces) store_piece(db, series_id, attempt, std::move(piece));
   db.prepare("DELETE FROM point_log WHERE stage_id = ? AND number = ?").bind(stage, attempt).run();
   db.prepare("UPDATE attempt SET sealed_seq = acked_seq WHERE stage_id = ? AND number = ?").bind(stage, attempt).run();
@@ -151,7 +151,7 @@ void log_points(Connection& db, const AttemptRow& attempt, std::int64_t first_se
   Pieces pieces;
   if (first + count - 1 - sealed >= kSealPoints && collect_log(db, attempt.stage_id, attempt.number, pieces)) {
     divide(columns, first, pieces);  // a batch that makes enough never enters the log
-    store_pieces(db, attempt.stage_id, attempt.number, std::move(pieces));
+    store_pieces(db, attempt.stage_id, attempt.number, pieces);
     return;
   }
   const std::string blob = encode_points(columns);
@@ -164,7 +164,7 @@ void log_points(Connection& db, const AttemptRow& attempt, std::int64_t first_se
 
 void seal_points(Connection& db, StageId stage, std::int64_t attempt) {
   Pieces pieces;
-  if (collect_log(db, stage, attempt, pieces) && !pieces.empty()) store_pieces(db, stage, attempt, std::move(pieces));
+  if (collect_log(db, stage, attempt, pieces) && !pieces.empty()) store_pieces(db, stage, attempt, pieces);
 }
 
 std::map<std::int64_t, std::int64_t> count_points(Connection& db, StageId stage) {
