@@ -42,8 +42,14 @@ if(LocusTorch_FOUND AND NOT TARGET LocusTorch::torch)
   # Its headers name themselves in every assertion: as in Locus.cmake, not by where they lie here.
   target_compile_options(LocusTorch::torch INTERFACE
     $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:C,CXX>>:-ffile-prefix-map=${LocusTorch_INCLUDE_DIR}=torch>)
+  # at::parallel_for is a template of these headers: compiled without OpenMP it is a loop of one thread. Its runtime is the copy
+  # that torch itself loads, since at::set_num_threads() speaks to no other. Clang brings another runtime, so there loops stay
+  # loops.
+  target_compile_options(LocusTorch::torch INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fopenmp>)
+  file(GLOB LocusTorch_OPENMP_LIBRARY ${LocusTorch_LIBRARY_DIR}/libgomp*.so*)
   target_link_libraries(LocusTorch::torch INTERFACE
-    ${LocusTorch_CPU_LIBRARY} ${LocusTorch_C10_LIBRARY} Threads::Threads dl)
+    ${LocusTorch_CPU_LIBRARY} ${LocusTorch_C10_LIBRARY} Threads::Threads dl
+    $<IF:$<BOOL:${LocusTorch_OPENMP_LIBRARY}>,${LocusTorch_OPENMP_LIBRARY},$<$<CXX_COMPILER_ID:GNU>:gomp>>)
   # CMake itself writes where the libraries lie into what is built, and takes it out of what is installed.
   target_link_options(LocusTorch::torch INTERFACE -Wl,-rpath-link,${LocusTorch_LIBRARY_DIR})
 endif()

@@ -9,7 +9,8 @@
 
 namespace locus::engine::fused {
 
-// Calls body(part, first, end) for the parts of `count` units.
+// Calls body(part, first, end) for the parts of `count` units. A thread always gets the same ones, whose rows it still has
+// near from the pass before: who takes the next part whenever it is through is slower.
 template <typename Body>
 void in_parts(std::int64_t count, std::int64_t parts, const Body& body) {
   at::parallel_for(0, parts, 1, [&](std::int64_t from, std::int64_t to) {
@@ -39,13 +40,15 @@ class ColumnSum {
       : parts_(at::zeros({parts, width}, options)) {}
   T* of(std::int64_t part) { return parts_.mutable_data_ptr<T>() + part * parts_.size(1); }
   Tensor total() {
-    T* const sum = of(0);
     const std::int64_t width = parts_.size(1);
+    Tensor out = at::empty({width}, parts_.options());
+    T* const sum = out.mutable_data_ptr<T>();
+    std::copy_n(of(0), width, sum);
     for (std::int64_t p = 1; p < parts_.size(0); ++p) {
       const T* const more = of(p);
       for (std::int64_t i = 0; i < width; ++i) sum[i] += more[i];
     }
-    return parts_.select(0, 0).clone();
+    return out;
   }
 
  private:

@@ -1,10 +1,11 @@
-// Pieces of tensors, a number of them a thread.
+// Pieces of tensors, about as many numbers a thread.
 #include "engine/fused/updates.h"
 
 #include <ATen/Parallel.h>
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "engine/fused/kernels.h"
 #include "engine/fused/switch.h"
@@ -12,8 +13,8 @@
 namespace locus::engine::fused {
 namespace {
 
-constexpr std::int64_t kPiece = 16 * 1024;  // numbers, at most
-constexpr std::int64_t kPiecesAtOnce = 2;   // of a thread, at least
+constexpr std::int64_t kPiece = 16 * 1024;   // numbers, at most
+constexpr std::int64_t kAtOnce = 32 * 1024;  // of a thread, at least
 
 // Numbers [first, first + count) of tensor `index`, of list `list`.
 struct Piece {
@@ -35,10 +36,15 @@ std::vector<Piece> pieces_of(std::span<const Tensor> tensors) {
   return out;
 }
 
+// Calls body(piece, its index) for all of them: a thread takes those that begin in its share of the numbers.
 template <typename Body>
 void each(const std::vector<Piece>& pieces, const Body& body) {
-  at::parallel_for(0, static_cast<std::int64_t>(pieces.size()), kPiecesAtOnce, [&](std::int64_t from, std::int64_t to) {
-    for (std::int64_t i = from; i < to; ++i) body(pieces[static_cast<std::size_t>(i)], i);
+  std::vector<std::int64_t> begins;
+  std::int64_t all = 0;
+  for (const Piece& piece : pieces) begins.push_back(std::exchange(all, all + piece.count));
+  at::parallel_for(0, all, kAtOnce, [&](std::int64_t from, std::int64_t to) {
+    auto i = static_cast<std::size_t>(std::lower_bound(begins.begin(), begins.end(), from) - begins.begin());
+    for (; i < pieces.size() && begins[i] < to; ++i) body(pieces[i], static_cast<std::int64_t>(i));
   });
 }
 
