@@ -4,6 +4,8 @@
 #include <ATen/Version.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #endif
 
 #include <cstdlib>
@@ -25,8 +27,8 @@ Processor found_processor() {
 }
 
 #if defined(__x86_64__)
-// Tiles of bfloat16 in the processor, and a system that keeps them for its programs. Asked as the manual says, since
-// clang 14 knows no name for them.
+// Tiles of bfloat16 in the processor, and a system that keeps them for its programs and lets this one use them, which it
+// wants to be asked for. Asked as the manual says, since clang 14 knows no name for them.
 bool tiles_are_kept() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   constexpr unsigned kStatesAreAsked = 1u << 27, kTilesInBfloat16 = 1u << 22, kBothTileStates = 3u << 17;
@@ -34,7 +36,9 @@ bool tiles_are_kept() {
   unsigned low = 0, high = 0;
   __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
   if ((low & kBothTileStates) != kBothTileStates) return false;
-  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & kTilesInBfloat16) != 0;
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (d & kTilesInBfloat16) == 0) return false;
+  constexpr long kAskForState = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, of Linux 5.16
+  return ::syscall(SYS_arch_prctl, kAskForState, kTileData) == 0;
 }
 #endif
 
@@ -47,7 +51,8 @@ Processor processor() {
 
 bool has_matrix_tiles() {
 #if defined(__x86_64__)
-  return processor() == Processor::kAvx512Bfloat16 && tiles_are_kept();
+  static const bool found = processor() == Processor::kAvx512Bfloat16 && tiles_are_kept();
+  return found;
 #else
   return false;
 #endif

@@ -12,7 +12,7 @@ enum class Processor { kPlain, kAvx2, kAvx512, kAvx512Bfloat16 };
 // are of the same kind as ATen's. Where the variable says "avx512", that is without dot products of bfloat16.
 Processor processor();
 
-// Whether it multiplies tiles of bfloat16 (AMX), where the matrix library is many times as fast as dot products are.
+// Whether it multiplies tiles of bfloat16 (AMX), and the system lets this process use them.
 bool has_matrix_tiles();
 
 std::string_view name_of(Processor processor);  // "plain", "avx2", "avx512", "avx512-bfloat16"

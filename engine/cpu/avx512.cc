@@ -1,6 +1,6 @@
 // Kernels for AVX-512 (F, BW, DQ, VL).
 #define LOCUS_CPU_TARGET avx512
-#include "engine/cpu/matrix_body.h"
+#include "engine/cpu/outer_body.h"
 #include "engine/cpu/units.h"
 
 namespace locus::cpu {
@@ -9,7 +9,9 @@ extern const AttentionKernels kAvx512Float, kAvx512Double;
 const AttentionKernels kAvx512Float = avx512::kernels_of<float>("avx512"),
                        kAvx512Double = avx512::kernels_of<double>("avx512");
 
-extern const Bfloat16Products kAvx512Products;
-const Bfloat16Products kAvx512Products = avx512::Matrices<avx512::kPairProducts>::functions();
+extern const Products<std::uint16_t> kAvx512Bfloat16Products;
+const Products<std::uint16_t> kAvx512Bfloat16Products = avx512::products_of<std::uint16_t>();
+extern const Products<float> kAvx512Products;
+const Products<float> kAvx512Products = avx512::products_of<float>();
 
 }  // namespace locus::cpu

@@ -1,5 +1,6 @@
-// Products of whole matrices of bfloat16: B as panels of kPanel columns, A copied a group of rows and a chunk of the depth at
-// a time, both in words of two numbers (pairs.h) or widened, so that they are read from end to end.
+// Products of whole matrices: B as panels of kPanel columns, A copied a group of rows and a chunk of the depth at a time, both
+// in words of two numbers (pairs.h) or widened, so that they are read from end to end. Rows of float32 are read where they lie
+// unless they would meet on the same sets of the cache.
 #pragma once
 
 #include "engine/cpu/matrix.h"
@@ -25,32 +26,50 @@ LOCUS_INLINE Vector<float> existing(const std::uint16_t* from, std::int64_t coun
 #endif
 }
 
+LOCUS_INLINE Vector<float> existing(const float* from, std::int64_t count) {
+  constexpr std::int64_t kWide = kLanes<float>;
+  if (count >= kWide) return load<float>(from);
+#if defined(__AVX512F__)
+  return _mm512_maskz_loadu_ps(static_cast<__mmask16>(count <= 0 ? 0U : (1U << count) - 1U), from);
+#else
+  Vector<float> out{};
+  for (std::int64_t i = 0; i < kWide && i < count; ++i) out[i] = from[i];
+  return out;
+#endif
+}
+
+// A tile of C, of which `wide` columns exist, of a panel of B. `spare`: a tile of room.
+template <bool kPairs>
+void multiply_tile(std::int64_t rows, std::int64_t deep, const Left<float>& left, const float* panel, float* c,
+                   std::int64_t c_row, std::int64_t wide, bool add, float* spare) {
+  constexpr std::int64_t kWide = kLanes<float>, kColumns = kPanel<float>;
+  const bool two = wide > kWide, whole = wide >= (two ? kColumns : kWide);
+  const TileFunction<float> tile = tile_function<float, kPairs>(static_cast<int>(rows), two, left.transposed);
+  if (whole) {
+    for (std::int64_t r = 0; r < rows; ++r) {  // C is fetched while the tile is summed
+      for (std::int64_t j = 0; j < (two ? kColumns : kWide); j += kWide) __builtin_prefetch(c + r * c_row + j, 1);
+    }
+    return tile(deep, left.a, left.row, panel, kColumns, c, c_row, 1, add);
+  }
+  tile(deep, left.a, left.row, panel, kColumns, spare, kColumns, 1, false);
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t j = 0; j < wide; ++j) c[r * c_row + j] = spare[r * kColumns + j] + (add ? c[r * c_row + j] : 0);
+  }
+}
+
 // kPairs: in words of two bfloat16 numbers (pairs.h), which is what is counted along the depth then.
-template <bool kPairs, typename Number = std::uint16_t>
+template <typename Number, bool kPairs>
 class Matrices {
  public:
-  static constexpr Bfloat16Products functions() { return {packed_size, panels, pack, room_size, multiply}; }
-
- private:
   using Real = float;
-  static constexpr std::int64_t kWide = kLanes<Real>, kColumns = kPanel<Real>, kRows = kTileRows;
-  static constexpr std::int64_t kGroup = 16 * kRows;  // rows that are copied at a time
-  static constexpr std::int64_t kDepth = 256;         // of a chunk: a panel of B stays in the nearer caches
-  static constexpr std::int64_t kCopied =
-      kDepth + kWide;  // between copied rows: they begin on different sets of the cache
-  using Tile = decltype(tile_function<Real, kPairs>(1, true, true));
-
-  static const Number* numbers_of(const Bfloat16Matrix& matrix) { return matrix.data; }
-  static constexpr std::int64_t counted(std::int64_t depth) { return kPairs ? words_of(depth) : depth; }
-  static constexpr std::int64_t least(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
 
   static std::int64_t panels(std::int64_t columns) { return (columns + kColumns - 1) / kColumns; }
   static std::int64_t packed_size(std::int64_t depth, std::int64_t columns) {
     return panels(columns) * kColumns * counted(depth) + kColumns;
   }
-  static std::int64_t room_size() { return kGroup * kCopied + kRows * kColumns + kColumns; }
+  static std::int64_t room_size(std::int64_t a_row) { return copied_size(a_row) + kRows * kColumns + kColumns; }
 
-  static void pack(const Bfloat16Matrix& b, std::int64_t depth, std::int64_t columns, std::int64_t first_panel,
+  static void pack(const Matrix<Number>& b, std::int64_t depth, std::int64_t columns, std::int64_t first_panel,
                    std::int64_t last_panel, Real* packed) {
     for (std::int64_t n = first_panel; n < last_panel; ++n) {
       const std::int64_t at = n * kColumns, wide = least(columns - at, kColumns);
@@ -58,7 +77,7 @@ class Matrices {
       if (b.turned) {
         pack_turned(b.data + at * b.row, b.row, depth, wide, panel);
       } else if constexpr (kPairs) {
-        pair_across(numbers_of(b) + at, b.row, depth, wide, panel, kColumns);
+        pair_across(b.data + at, b.row, depth, wide, panel, kColumns);
       } else {
         for (std::int64_t k = 0; k < depth; ++k) {
           for (std::int64_t j = 0; j < kColumns; j += kWide)
@@ -68,7 +87,44 @@ class Matrices {
     }
   }
 
-  // Numbers or words of a row of A or of a turned B, from the k-th on.
+  static void multiply(const Number* a, std::int64_t a_row, std::int64_t rows, const Real* packed, std::int64_t depth,
+                       std::int64_t columns, Real* c, Real* room) {
+    const std::int64_t all = counted(depth), chunks = (all + kDepth - 1) / kDepth;
+    Real* const spare = room + copied_size(a_row) + kColumns;
+    for (std::int64_t i = 0; i < rows; i += kGroup) {
+      const std::int64_t some = least(kGroup, rows - i);
+      for (std::int64_t n = 0; n < chunks; ++n) {
+        const std::int64_t k = all * n / chunks, deep = all * (n + 1) / chunks - k;
+        Left<Real> left{room, kCopied};
+        if constexpr (sizeof(Number) == sizeof(Real)) {
+          if (lies_well(a_row)) left = {a + i * a_row + k, a_row};
+        }
+        if (left.a == room) copy_rows(a + i * a_row, a_row, some, depth, k, deep, room);
+        const Right<Real> right{packed + k * kColumns, kColumns, all * kColumns};
+        multiply_rows(some, columns, deep, left, right, c + i * columns, n > 0, spare);
+      }
+    }
+  }
+
+ private:
+  static constexpr bool kByTiles = kPairs && kTileProducts;
+  static constexpr std::int64_t kWide = kLanes<Real>, kColumns = kPanel<Real>, kRows = kTileRows;
+  static constexpr std::int64_t kGroup = 16 * kRows;  // rows that are copied at a time
+  static constexpr std::int64_t kDepth = 256;         // of a chunk: a panel of B stays in the nearer caches
+  static constexpr std::int64_t kCopied =
+      kDepth + kWide;  // between copied rows: they begin on different sets of the cache
+
+  // Of float32: rows of a tile that are apart by a multiple of this many bytes share too few sets.
+  static constexpr std::int64_t kFewSets = 2048;
+  static bool lies_well(std::int64_t a_row) {
+    return sizeof(Number) == sizeof(Real) && a_row * static_cast<std::int64_t>(sizeof(Real)) % kFewSets != 0;
+  }
+  static std::int64_t copied_size(std::int64_t a_row) { return lies_well(a_row) ? 0 : kGroup * kCopied; }
+
+  static constexpr std::int64_t counted(std::int64_t depth) { return kPairs ? words_of(depth) : depth; }
+  static constexpr std::int64_t least(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
+
+  // Numbers or words of a row of a turned B, from the k-th on.
   static Vector<Real> along(const Number* row, std::int64_t k, std::int64_t depth) {
     if constexpr (kPairs) {
       return reinterpret_cast<Vector<Real>>(numbers(row + 2 * k, depth - 2 * k));
@@ -91,84 +147,31 @@ class Matrices {
     }
   }
 
-  // Part [k, k + deep) of rows [first, last) of A: by rows kCopied apart.
-  static void copy_rows(const Bfloat16Matrix& a, std::int64_t depth, std::int64_t k, std::int64_t deep,
-                        std::int64_t first, std::int64_t last, Real* room) {
+  // Part [k, k + deep) of some rows of A: by rows kCopied apart.
+  static void copy_rows(const Number* a, std::int64_t a_row, std::int64_t rows, std::int64_t depth, std::int64_t k,
+                        std::int64_t deep, Real* room) {
     if constexpr (kPairs) {
-      pair_along(numbers_of(a) + first * a.row + 2 * k, a.row, last - first, least(2 * deep, depth - 2 * k), room,
-                 kCopied, round_up(deep, kWide));
+      pair_along(a + 2 * k, a_row, rows, least(2 * deep, depth - 2 * k), room, kCopied, round_up(deep, kWide));
     } else {
-      for (std::int64_t i = first; i < last; ++i, room += kCopied) {
-        for (std::int64_t j = 0; j < deep; j += kWide)
-          store<Real>(room + j, existing(a.data + i * a.row + k + j, deep - j));
+      for (std::int64_t i = 0; i < rows; ++i, room += kCopied) {
+        for (std::int64_t j = 0; j < deep; j += kWide) store<Real>(room + j, existing(a + i * a_row + k + j, deep - j));
       }
     }
   }
 
-  // The same of a tile of at most kRows rows where A lies turned: [deep, kRows]. Whole vectors are written, the next in
-  // place of what is too much of one.
-  static void copy_turned(const Bfloat16Matrix& a, std::int64_t depth, std::int64_t k, std::int64_t deep,
-                          std::int64_t first, std::int64_t rows, Real* room) {
-    for (std::int64_t w = 0; w < deep; ++w) {
-      Real* const to = room + w * kRows;
-      if constexpr (kPairs) {
-        pair_of_rows(numbers_of(a) + 2 * (k + w) * a.row + first, 2 * (k + w) + 1 < depth ? a.row : 0, rows, to);
-      } else {
-        for (std::int64_t r = 0; r < kRows; r += kWide)
-          store<Real>(to + r, existing(a.data + (k + w) * a.row + first + r, rows - r));
-      }
-    }
-  }
-
-  static void multiply(const Bfloat16Matrix& a, const Real* packed, std::int64_t depth, std::int64_t columns,
-                       std::int64_t first, std::int64_t last, Real* c, Real* room) {
-    const std::int64_t all = counted(depth), chunks = (all + kDepth - 1) / kDepth;
-    for (std::int64_t i = first; i < last; i += kGroup) {
-      const std::int64_t rows = least(kGroup, last - i);
-      for (std::int64_t n = 0; n < chunks; ++n) {
-        const std::int64_t k = all * n / chunks, deep = all * (n + 1) / chunks - k;
-        Tiles tiles{rows, (rows + kRows - 1) / kRows, deep};
-        if (a.turned) {
-          for (std::int64_t t = 0; t < tiles.count; ++t)
-            copy_turned(a, depth, k, deep, i + tiles.row(t), tiles.row(t + 1) - tiles.row(t), room + t * deep * kRows);
-          tiles.a = room, tiles.turned = true;
-        } else {
-          copy_rows(a, depth, k, deep, i, i + rows, room);
-          tiles.a = room, tiles.a_row = kCopied;
+  // Panel after panel, each by tiles of rows that are alike in size.
+  static void multiply_rows(std::int64_t rows, std::int64_t columns, std::int64_t deep, const Left<Real>& left,
+                            const Right<Real>& right, Real* c, bool add, Real* spare) {
+    if constexpr (kByTiles) {
+      product_by_tiles(rows, columns, deep, left, right, c, columns, 1, add);
+    } else {
+      const std::int64_t tiles = (rows + kRows - 1) / kRows;
+      for (std::int64_t j = 0; j < columns; j += kColumns) {
+        for (std::int64_t t = 0; t < tiles; ++t) {
+          const std::int64_t i = rows * t / tiles, end = rows * (t + 1) / tiles;
+          multiply_tile<kPairs>(end - i, deep, {left.a + i * left.row, left.row}, right.b + j / kColumns * right.panel,
+                                c + i * columns + j, columns, columns - j, add, spare);
         }
-        for (std::int64_t j = 0; j < columns; j += kColumns)
-          panel(tiles, packed + j * all + k * kColumns, c + (i - first) * columns + j, columns, columns - j, n > 0,
-                room + kGroup * kCopied + kColumns);
-      }
-    }
-  }
-
-  // Rows of A in tiles that are alike in size.
-  struct Tiles {
-    std::int64_t rows, count, deep;
-    const Real* a = nullptr;
-    std::int64_t a_row = 0;
-    bool turned = false;
-    std::int64_t row(std::int64_t n) const { return rows * n / count; }
-  };
-
-  // A panel of C, of which `wide` columns exist.
-  static void panel(const Tiles& tiles, const Real* b, Real* c, std::int64_t c_row, std::int64_t wide, bool add,
-                    Real* spare) {
-    const bool two = wide > kWide, whole = wide >= (two ? kColumns : kWide);
-    for (std::int64_t t = 0; t < tiles.count; ++t) {
-      const std::int64_t i = tiles.row(t), some = tiles.row(t + 1) - i;
-      const Tile tile = tile_function<Real, kPairs>(static_cast<int>(some), two, tiles.turned);
-      const Real* const a = tiles.a + (tiles.turned ? t * tiles.deep * kRows : i * tiles.a_row);
-      const std::int64_t a_row = tiles.turned ? kRows : tiles.a_row;
-      if (whole) {
-        tile(tiles.deep, a, a_row, b, kColumns, c + i * c_row, c_row, 1, add);
-        continue;
-      }
-      tile(tiles.deep, a, a_row, b, kColumns, spare, kColumns, 1, false);
-      for (std::int64_t r = 0; r < some; ++r) {
-        Real* const to = c + (i + r) * c_row;
-        for (std::int64_t j = 0; j < wide; ++j) to[j] = spare[r * kColumns + j] + (add ? to[j] : 0);
       }
     }
   }

@@ -99,11 +99,22 @@ TileFunction<Real> tile_function(int rows, bool two, bool transposed) {
   return transposed ? tile_for<Real, kPairs, 1, true>(rows, kRows) : tile_for<Real, kPairs, 1, false>(rows, kRows);
 }
 
+// The same of words by the processor's matrix tiles (amx.h), where the target has them.
+#if defined(__AMX_BF16__)
+inline constexpr bool kTileProducts = true;
+#else
+inline constexpr bool kTileProducts = false;
+#endif
+inline void product_by_tiles(std::int64_t rows, std::int64_t columns, std::int64_t depth, Left<float> left,
+                             Right<float> right, float* c, std::int64_t c_row, float alpha, bool add);
+
 // C [rows, columns] with rows c_row apart; `columns` is a multiple of kLanes, and `depth` what the product sums over, in
 // chunks of fixed size and in order.
 template <typename Real, bool kPairs = false>
 void product(std::int64_t rows, std::int64_t columns, std::int64_t depth, Left<Real> left, Right<Real> right, Real* c,
              std::int64_t c_row, Real alpha, bool add) {
+  if constexpr (kPairs && kTileProducts)
+    return product_by_tiles(rows, columns, depth, left, right, c, c_row, alpha, add);
   constexpr std::int64_t kDepth = 256;  // a panel of B, and rows of A, in the first cache
   const std::int64_t blocks = (rows + kTileRows - 1) / kTileRows;
   for (std::int64_t k = 0; k < depth; k += kDepth) {

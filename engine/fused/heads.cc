@@ -35,7 +35,7 @@ void by_sample(const HeadShape& shape, std::int64_t first, std::int64_t end, con
 template <typename T, typename S>
 void project(const Tensor& x, const Tensor& map, const Tensor& bias, const HeadShape& shape, variable_list& out) {
   tell_of_product(x, map);
-  const Map<T, S> product(map, Turn::kSecond);
+  const Map<T, S> product(map, Turn::kTurned);
   const S* const from = data<S>(x);
   const T* const b = data<T>(bias);
   std::array<S*, kKinds> to{};
@@ -139,7 +139,7 @@ class ProjectHeads : public torch::autograd::Function<ProjectHeads> {
     });
     Tensor of_x, of_weight;
     if (needs[0] != 0) of_x = of.x.view(sizes);
-    if (needs[1] != 0) of_weight = product(of.merged, rows, Turn::kFirst);
+    if (needs[1] != 0) of_weight = outer_sum(of.merged, rows);
     return {of_x, of_weight, of.bias, {}};
   }
 };

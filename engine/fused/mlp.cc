@@ -32,7 +32,7 @@ Tensor add_rows(const Tensor& x, const NormWeights& norm, const Maps& maps, cons
       at::empty({count, width}, operands),  at::empty({count, hidden}, operands),
       at::empty({count, hidden}, operands), factors.channels.defined() ? at::empty({count, width}, numbers) : Tensor()};
   tell_of_product(kept.normed, maps.in), tell_of_product(kept.after, maps.out);
-  const Map<T, S> in(maps.in, Turn::kSecond), out(maps.out, Turn::kSecond);
+  const Map<T, S> in(maps.in, Turn::kTurned), out(maps.out, Turn::kTurned);
   const Join<T> join(x, out_bias, factors);
   Tensor result = at::empty_like(x);
   const T *const stream = data<T>(x), *const w = data<T>(norm.weight), *const b = data<T>(norm.bias),
@@ -154,8 +154,8 @@ class AddMlp : public torch::autograd::Function<AddMlp> {
                         saved[kOutBias], {saved[kChannels], saved[kSamples]}, kept);
     });
     Tensor of_in, of_out;
-    if (needs[0] != 0) of_in = product(of.before, kept.normed, Turn::kFirst);
-    if (needs[1] != 0) of_out = product(of.product, kept.after, Turn::kFirst);
+    if (needs[0] != 0) of_in = outer_sum(of.before, kept.normed);
+    if (needs[1] != 0) of_out = outer_sum(of.product, kept.after);
     return {of.x, of.norm_weight, of.norm_bias, {}, of_in, of.in_bias, of_out, of.out_bias, of.channels, {}};
   }
 };

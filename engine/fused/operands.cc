@@ -1,4 +1,4 @@
-// Products by the matrix library, of bfloat16 by itself, since ATen would round them, or by our own kernels.
+// Products by our own kernels; those of float64 by the matrix library.
 #include "engine/fused/operands.h"
 
 #include <ATen/Parallel.h>
@@ -7,31 +7,16 @@
 
 #include <unordered_map>
 
-#include "engine/base/processor.h"
 #include "engine/cpu/matrix.h"
 #include "engine/fused/switch.h"
 
-// Of oneMKL, within torch's library. Row-major is 101; no transpose 111, transpose 112.
-extern "C" void cblas_gemm_bf16bf16f32(int layout, int turn_a, int turn_b, int m, int n, int k, float alpha,
-                                       const void* a, int lda, const void* b, int ldb, float beta, float* c, int ldc);
-extern "C" void sgemm_(const char* turn_a, const char* turn_b, const int* m, const int* n, const int* k,
-                       const float* alpha, const float* a, const int* lda, const float* b, const int* ldb,
-                       const float* beta, float* c, const int* ldc);
+// Of oneMKL, within torch's library.
 extern "C" void dgemm_(const char* turn_a, const char* turn_b, const int* m, const int* n, const int* k,
                        const double* alpha, const double* a, const int* lda, const double* b, const int* ldb,
                        const double* beta, double* c, const int* ldc);
 
 namespace locus::engine::fused {
 namespace {
-
-template <typename... Arguments>
-void gemm(Arguments... arguments) {
-  if constexpr ((std::is_same_v<Arguments, const double*> || ...)) {
-    dgemm_(arguments...);
-  } else {
-    sgemm_(arguments...);
-  }
-}
 
 bool enabled = true;
 
@@ -65,53 +50,58 @@ Tensor rounded(const Tensor& weight, at::ScalarType type) {
   return value;
 }
 
-Tensor turned(const Tensor& a, bool turn) { return turn ? a.t() : a; }
+// What our own kernels know a type of operands by.
+template <typename S>
+using Number = std::conditional_t<std::is_same_v<S, c10::BFloat16>, std::uint16_t, S>;
+template <typename S>
+const Number<S>* numbers(const Tensor& t) {
+  return static_cast<const Number<S>*>(t.const_data_ptr());
+}
 
-const std::uint16_t* bits(const Tensor& t) { return static_cast<const std::uint16_t*>(t.const_data_ptr()); }
-
-struct Sizes {
-  std::int64_t rows, depth, columns;
-};
-
-// B of bfloat16 as our own kernels read it.
-Tensor packed(const Tensor& b, bool turn, const Sizes& of) {
-  const cpu::Bfloat16Products& own = cpu::bfloat16_products();
-  Tensor out = at::empty({own.packed_size(of.depth, of.columns)}, b.options().dtype(at::kFloat));
-  const cpu::Bfloat16Matrix from{bits(b), b.size(1), turn};
+// A weight as our own kernels read it: [depth, columns], or turned.
+template <typename S>
+Tensor packed(const Tensor& weight, bool turned, std::int64_t depth, std::int64_t columns) {
+  const cpu::Products<Number<S>>& own = cpu::products<Number<S>>();
+  Tensor out = at::empty({own.packed_size(depth, columns)}, weight.options().dtype(at::kFloat));
   float* const to = out.mutable_data_ptr<float>();
   constexpr std::int64_t kPanels = 4;  // the least that is worth a thread
-  at::parallel_for(0, own.panels(of.columns), kPanels, [&](std::int64_t first, std::int64_t last) {
-    own.pack(from, of.depth, of.columns, first, last, to);
+  at::parallel_for(0, own.panels(columns), kPanels, [&](std::int64_t first, std::int64_t last) {
+    own.pack({numbers<S>(weight), weight.size(1), turned}, depth, columns, first, last, to);
   });
   return out;
 }
 
-void multiply_own(const cpu::Bfloat16Matrix& a, const Tensor& right, const Sizes& of, std::int64_t first,
-                  std::int64_t last, float* c) {
-  const cpu::Bfloat16Products& own = cpu::bfloat16_products();
-  const Tensor room = at::empty({own.room_size()}, right.options());
-  own.multiply(a, right.const_data_ptr<float>(), of.depth, of.columns, first, last, c, room.mutable_data_ptr<float>());
-}
-
-// In parts that each thread makes whole, so that no sum depends on how many there are.
-Tensor by_own(const Tensor& a, const Tensor& b, Turn turn, const Sizes& of) {
-  const Tensor right = packed(b, turn == Turn::kSecond, of);
-  Tensor out = at::empty({of.rows, of.columns}, right.options());
-  float* const c = out.mutable_data_ptr<float>();
-  constexpr std::int64_t kRows = 28;  // the least that is worth a thread
-  at::parallel_for(0, of.rows, kRows, [&](std::int64_t first, std::int64_t last) {
-    multiply_own({bits(a), a.size(1), turn == Turn::kFirst}, right, of, first, last, c + first * of.columns);
+// The rows in halves, which are added, and for more than two threads shares of the result, which change no bit. So each thread
+// reads rows that it made itself, and still has near.
+template <typename S>
+Tensor sum_outer(const Tensor& a, const Tensor& b) {
+  constexpr std::int64_t kLeast = 512, kHalves = 2;  // the least rows that are worth a sum of their own
+  constexpr std::int64_t kShare = 28;                // rows of the result, at least
+  constexpr std::int64_t kNumbersAtOnce = 32 * 1024;
+  const cpu::Products<Number<S>>& own = cpu::products<Number<S>>();
+  const std::int64_t count = a.size(0), rows = a.size(1), columns = b.size(1), size = rows * columns;
+  const std::int64_t parts = std::clamp<std::int64_t>(count / kLeast, 1, kHalves);
+  const std::int64_t threads = at::get_num_threads(),
+                     shares = std::clamp<std::int64_t>(threads / parts, 1, std::max<std::int64_t>(rows / kShare, 1));
+  const at::TensorOptions wide = a.options().dtype(at::kFloat);
+  Tensor sums = at::empty({parts, rows, columns}, wide);
+  float* const to = sums.mutable_data_ptr<float>();
+  at::parallel_for(0, parts * shares, 1, [&](std::int64_t first, std::int64_t end) {
+    Tensor room = at::empty({own.outer_room_size(columns)}, wide);
+    for (std::int64_t n = first; n < end; ++n) {
+      const std::int64_t part = n / shares, row = rows * (n % shares) / shares,
+                         last_row = rows * (n % shares + 1) / shares;
+      own.sum_outer(numbers<S>(a), rows, numbers<S>(b), columns, row, last_row, count * part / parts,
+                    count * (part + 1) / parts, to + part * size + row * columns, room.mutable_data_ptr<float>());
+    }
+  });
+  if (parts == 1) return sums.view({rows, columns});
+  Tensor out = at::empty({rows, columns}, wide);
+  float* const sum = out.mutable_data_ptr<float>();
+  at::parallel_for(0, size, kNumbersAtOnce, [&](std::int64_t first, std::int64_t end) {
+    for (std::int64_t i = first; i < end; ++i) sum[i] = to[i] + to[size + i];
   });
   return out;
-}
-
-// C of some rows by the matrix library.
-void by_library(const void* a, bool turn_a, std::int64_t a_row, const Tensor& b, bool turn_b, const Sizes& of,
-                float* c) {
-  constexpr int kByRows = 101, kPlain = 111, kTurned = 112;
-  cblas_gemm_bf16bf16f32(kByRows, turn_a ? kTurned : kPlain, turn_b ? kTurned : kPlain, static_cast<int>(of.rows),
-                         static_cast<int>(of.columns), static_cast<int>(of.depth), 1, a, static_cast<int>(a_row),
-                         b.const_data_ptr(), static_cast<int>(b.size(1)), 0, c, static_cast<int>(of.columns));
 }
 
 }  // namespace
@@ -141,15 +131,15 @@ Tensor operand(const Tensor& weight, at::ScalarType type) {
   return rounded(weight, type);
 }
 
-Tensor product(const Tensor& given_a, const Tensor& given_b, Turn turn) {
-  const bool turn_a = turn == Turn::kFirst, turn_b = turn == Turn::kSecond;
-  if (given_a.scalar_type() != at::kBFloat16) return at::mm(turned(given_a, turn_a), turned(given_b, turn_b));
-  const Tensor a = given_a.contiguous(), b = given_b.contiguous();
-  const Sizes of{a.size(turn_a ? 1 : 0), a.size(turn_a ? 0 : 1), b.size(turn_b ? 0 : 1)};
-  if (!has_matrix_tiles()) return by_own(a, b, turn, of);
-  Tensor out = at::empty({of.rows, of.columns}, a.options().dtype(at::kFloat));
-  by_library(a.const_data_ptr(), turn_a, a.size(1), b, turn_b, of, out.mutable_data_ptr<float>());
-  return out;
+Tensor outer_sum(const Tensor& a, const Tensor& b) {
+  switch (a.scalar_type()) {
+    case at::kFloat:
+      return sum_outer<float>(a.contiguous(), b.contiguous());
+    case at::kBFloat16:
+      return sum_outer<c10::BFloat16>(a.contiguous(), b.contiguous());
+    default:
+      return at::mm(a.t(), b);
+  }
 }
 
 void tell_of_product(const Tensor& rows, const Tensor& weight) {
@@ -161,23 +151,26 @@ template <typename T, typename S>
 Map<T, S>::Map(const Tensor& weight, Turn turn)
     : in_(weight.size(turn == Turn::kNone ? 0 : 1)),
       out_(weight.size(turn == Turn::kNone ? 1 : 0)),
-      turned_(turn != Turn::kNone),
-      weight_(weight) {
-  if (std::is_same_v<S, c10::BFloat16> && !has_matrix_tiles()) packed_ = packed(weight, turned_, {0, in_, out_});
+      turned_(turn != Turn::kNone) {
+  if constexpr (std::is_same_v<T, double>) {
+    weight_ = weight;
+  } else {
+    packed_ = packed<S>(weight, turned_, in_, out_);
+  }
 }
 
 template <typename T, typename S>
 void Map<T, S>::multiply(const S* x, std::int64_t rows, T* y) const {
-  const Sizes of{rows, in_, out_};
-  if constexpr (std::is_same_v<S, T>) {
+  if constexpr (std::is_same_v<T, double>) {
     // By columns, as the library counts, y is [out, rows]: W^T x^T.
     const int n = static_cast<int>(out_), m = static_cast<int>(rows), k = static_cast<int>(in_), row = turned_ ? k : n;
-    const T one = 1, zero = 0;
-    gemm(turned_ ? "T" : "N", "N", &n, &m, &k, &one, weight_.const_data_ptr<T>(), &row, x, &k, &zero, y, &n);
-  } else if (packed_.defined()) {
-    multiply_own({reinterpret_cast<const std::uint16_t*>(x), in_, false}, packed_, of, 0, rows, y);
+    const double one = 1, zero = 0;
+    dgemm_(turned_ ? "T" : "N", "N", &n, &m, &k, &one, weight_.const_data_ptr<double>(), &row, x, &k, &zero, y, &n);
   } else {
-    by_library(x, false, in_, weight_, turned_, of, y);
+    const cpu::Products<Number<S>>& own = cpu::products<Number<S>>();
+    Tensor room = at::empty({own.room_size(in_)}, packed_.options());
+    own.multiply(reinterpret_cast<const Number<S>*>(x), in_, rows, packed_.const_data_ptr<float>(), in_, out_, y,
+                 room.mutable_data_ptr<float>());
   }
 }
 

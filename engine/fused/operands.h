@@ -13,15 +13,14 @@ at::ScalarType operand_type(const Tensor& tokens);
 // however often it is used. Of this thread.
 Tensor operand(const Tensor& weight, at::ScalarType type);
 
-// The product of two matrices, either of them transposed first, of one type: float64, or float32 and bfloat16, whose
-// products are summed and given back in float32. By the matrix library, but of bfloat16 by our own kernels where the
-// processor has no tiles for it.
-enum class Turn { kNone, kFirst, kSecond };
-Tensor product(const Tensor& a, const Tensor& b, Turn turn);
+// The sum of the outer products of rows, A^T B [width of A, width of B], of one type: float64, or float32 and bfloat16, whose
+// products are summed and given back in float32, with the same bits by any number of threads.
+Tensor outer_sum(const Tensor& a, const Tensor& b);
 
-// What rows are multiplied by, a few at a time: y = x W for W [in, out], or W^T given as [out, in]. Operands are of S, sums
+// What rows are multiplied by, a few at a time: y = x W for W [in, out], or turned, given as [out, in]. Operands are of S, sums
 // of T: <float, float>, <double, double> or <float, c10::BFloat16>. Any number of threads may multiply at the same time, and
-// how rows are divided changes no bit of <float, c10::BFloat16>.
+// how rows are divided changes no bit but of double, whose products are the matrix library's.
+enum class Turn { kNone, kTurned };
 template <typename T, typename S>
 class Map {
  public:
@@ -33,7 +32,7 @@ class Map {
  private:
   std::int64_t in_, out_;
   bool turned_;
-  Tensor weight_, packed_;  // the second where our own kernels read it
+  Tensor weight_, packed_;  // the first of double, the second of others, as our own kernels read it
 };
 
 // Tells whoever counts or profiles operators of a product of rows [.., in] and a weight of in times out numbers, as the

@@ -15,7 +15,7 @@ template <typename T, typename S>
 Tensor add_product(const Tensor& x, const Tensor& rows, const Tensor& map, const Tensor& bias,
                    const BranchFactors& factors, Tensor& branch) {
   tell_of_product(rows, map);
-  const Map<T, S> product(map, Turn::kSecond);
+  const Map<T, S> product(map, Turn::kTurned);
   const Join<T> join(x, bias, factors);
   Tensor out = at::empty_like(x);
   const T* const stream = data<T>(x);
@@ -95,7 +95,7 @@ class AddProjected : public torch::autograd::Function<AddProjected> {
     });
     Tensor of_y, of_weight;
     if (needs[0] != 0) of_y = of.rows.view(sizes);
-    if (needs[1] != 0) of_weight = product(of.product, rows, Turn::kFirst);
+    if (needs[1] != 0) of_weight = outer_sum(of.product, rows);
     return {dy, of_y, of_weight, of.bias, of.channels, {}};
   }
 };
