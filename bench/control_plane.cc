@@ -104,7 +104,8 @@ v1::ReportPointsRequest batch_of(const SyntheticWorker& worker, const v1::StageG
   return out;
 }
 
-// Streams points of one attempt for `time`; the delay of each acknowledgement in ms. Returns how many are durable.
+// Streams points of one attempt for `time`; the delay of each acknowledgement in ms, from when its message was due. Returns
+// how many are durable.
 std::int64_t stream_points(SyntheticWorker& worker, const v1::StageGrant& grant, Messages messages,
                            std::chrono::milliseconds time, std::vector<double>& delays) {
   const auto stub = v1::WorkerService::NewStub(worker.client().channel());
@@ -112,7 +113,7 @@ std::int64_t stream_points(SyntheticWorker& worker, const v1::StageGrant& grant,
   const auto stream = stub->ReportPoints(&context);
   std::mutex mutex;
   std::condition_variable acknowledged;
-  std::vector<Timer::time_point> sent;
+  std::vector<Timer::time_point> due;
   std::int64_t durable = 0;
   std::jthread reader([&] {
     v1::ReportPointsResponse answer;
@@ -120,7 +121,7 @@ std::int64_t stream_points(SyntheticWorker& worker, const v1::StageGrant& grant,
       if (!answer.reason().empty()) must(absl::InternalError(answer.reason()));
       const std::scoped_lock lock(mutex);
       for (; durable + messages.points <= answer.acked_seq(); durable += messages.points)
-        delays.push_back(milliseconds_since(sent[static_cast<std::size_t>(durable / messages.points)]));
+        delays.push_back(milliseconds_since(due[static_cast<std::size_t>(durable / messages.points)]));
       acknowledged.notify_one();
     }
   });
@@ -131,7 +132,7 @@ std::int64_t stream_points(SyntheticWorker& worker, const v1::StageGrant& grant,
     {
       std::unique_lock lock(mutex);
       acknowledged.wait(lock, [&] { return message - durable / messages.points < messages.under_way; });
-      sent.push_back(Timer::now());
+      due.push_back(messages.each.count() > 0 ? start + message * messages.each : Timer::now());
     }
     if (!stream->Write(request)) must(absl::InternalError("the server closed the stream"));
   }
@@ -168,19 +169,27 @@ Json streamed(std::span<const std::unique_ptr<SyntheticWorker>> workers, int slo
           {"acknowledgement_ms", {{"median", quantile(all, 0.5)}, {"p99", quantile(all, 0.99)}}}};
 }
 
-// As fast as it goes, each worker with four full messages under way, and a quarter of a million a second in smaller ones.
+// As fast as it goes, each worker with four full messages under way; then at two paces, in smaller ones.
 Json points(const std::filesystem::path& folder, std::chrono::milliseconds time) {
-  constexpr int kWorkers = 4, kSmaller = 1024, kPace = 250'000;
+  constexpr int kWorkers = 4;
+  struct Pace {
+    const char* name;
+    int points_a_second, points_a_message;
+  };
+  constexpr Pace kPaces[] = {{"at_250000_a_second", 250'000, 1024}, {"at_1000000_a_second", 1'000'000, 4096}};
   auto server = serve(folder);
   auto client = must(Client::connect(server->addresses().grpc));
   submit_empty(*client, "empty", 100);
-  const auto workers = workers_of(*server, kWorkers, 2);
+  const auto workers = workers_of(*server, kWorkers, 1 + static_cast<int>(std::size(kPaces)));
   Json out = streamed(workers, 0, time, {});
   out["case"] = "durable points";
   out["clients"] = kWorkers;
-  out["at_a_pace"] = streamed(
-      workers, 1, time,
-      {.points = kSmaller, .each = std::chrono::microseconds(std::int64_t{1'000'000} * kSmaller * kWorkers / kPace)});
+  int slot = 1;
+  for (const Pace& pace : kPaces) {
+    const std::int64_t each = std::int64_t{1'000'000} * pace.points_a_message * kWorkers / pace.points_a_second;
+    out[pace.name] =
+        streamed(workers, slot++, time, {.points = pace.points_a_message, .each = std::chrono::microseconds(each)});
+  }
   server->stop();
   return out;
 }
@@ -224,8 +233,9 @@ int run(int argc, char** argv) {
     std::fprintf(
         stderr,
         "usage: control_plane trials FOLDER [TRIALS]     10,000 empty trials through 4 workers of 2 slots\n"
-        "       control_plane points FOLDER [SECONDS]    5 seconds of points from 4 workers as fast as it goes, 5 at a "
-        "pace\n"
+        "       control_plane points FOLDER [SECONDS]    5 seconds of points from 4 workers as fast as it goes, then "
+        "at "
+        "two paces\n"
         "       control_plane restart FOLDER [TRIALS]    5 starts with 1,000,000 trials\n"
         "       control_plane fleet FOLDER [WORKERS [SLOTS [STAGES]]]    1,000 workers of 8 slots, 100,000 stages\n"
         "FOLDER is made anew and removed.\n");
