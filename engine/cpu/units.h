@@ -254,8 +254,24 @@ std::size_t bytes_of(const Problem& problem) {
   return counted.used();
 }
 
+// While it lives this thread takes numbers below the normal ones for 0. Decay over distance makes whole tiles of such
+// probabilities and gradients, which Intel's processors multiply some hundred times as slowly; nothing else is as small.
+class FlushedDenormals {
+ public:
+#if defined(__SSE2__)
+  FlushedDenormals() { _mm_setcsr(before_ | 0x8040); }  // of results and of operands
+  ~FlushedDenormals() { _mm_setcsr(before_); }
+  FlushedDenormals(const FlushedDenormals&) = delete;
+  FlushedDenormals& operator=(const FlushedDenormals&) = delete;
+
+ private:
+  const unsigned before_ = _mm_getcsr();
+#endif
+};
+
 template <typename Way>
 void run_unit(const Problem& problem, std::int64_t unit, void* bytes) {
+  const FlushedDenormals flushed;
   Space space(bytes);
   Way way(problem, unit, space);
   way.run();

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#if defined(__AVX2__)
+#if defined(__SSE2__)
 #include <immintrin.h>
 #endif
 
