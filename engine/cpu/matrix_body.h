@@ -57,6 +57,27 @@ void multiply_tile(std::int64_t rows, std::int64_t deep, const Left<float>& left
   }
 }
 
+// C [rows, columns], rows one after another: panel after panel, each by tiles of rows that are alike in size. Of a transposed A
+// there is one tile.
+template <bool kPairs>
+void multiply_rows(std::int64_t rows, std::int64_t columns, std::int64_t deep, const Left<float>& left,
+                   const Right<float>& right, float* c, bool add, float* spare) {
+  constexpr std::int64_t kColumns = kPanel<float>;
+  if constexpr (kPairs && kTileProducts) {
+    product_by_tiles(rows, columns, deep, left, right, c, columns, 1, add);
+  } else {
+    const std::int64_t tiles = (rows + kTileRows - 1) / kTileRows;
+    for (std::int64_t j = 0; j < columns; j += kColumns) {
+      for (std::int64_t t = 0; t < tiles; ++t) {
+        const std::int64_t i = rows * t / tiles, end = rows * (t + 1) / tiles;
+        multiply_tile<kPairs>(end - i, deep, {left.a + i * left.row, left.row, left.transposed},
+                              right.b + j / kColumns * right.panel, c + i * columns + j, columns, columns - j, add,
+                              spare);
+      }
+    }
+  }
+}
+
 // kPairs: in words of two bfloat16 numbers (pairs.h), which is what is counted along the depth then.
 template <typename Number, bool kPairs>
 class Matrices {
@@ -101,13 +122,12 @@ class Matrices {
         }
         if (left.a == room) copy_rows(a + i * a_row, a_row, some, depth, k, deep, room);
         const Right<Real> right{packed + k * kColumns, kColumns, all * kColumns};
-        multiply_rows(some, columns, deep, left, right, c + i * columns, n > 0, spare);
+        multiply_rows<kPairs>(some, columns, deep, left, right, c + i * columns, n > 0, spare);
       }
     }
   }
 
  private:
-  static constexpr bool kByTiles = kPairs && kTileProducts;
   static constexpr std::int64_t kWide = kLanes<Real>, kColumns = kPanel<Real>, kRows = kTileRows;
   static constexpr std::int64_t kGroup = 16 * kRows;  // rows that are copied at a time
   static constexpr std::int64_t kDepth = 256;         // of a chunk: a panel of B stays in the nearer caches
@@ -155,23 +175,6 @@ class Matrices {
     } else {
       for (std::int64_t i = 0; i < rows; ++i, room += kCopied) {
         for (std::int64_t j = 0; j < deep; j += kWide) store<Real>(room + j, existing(a + i * a_row + k + j, deep - j));
-      }
-    }
-  }
-
-  // Panel after panel, each by tiles of rows that are alike in size.
-  static void multiply_rows(std::int64_t rows, std::int64_t columns, std::int64_t deep, const Left<Real>& left,
-                            const Right<Real>& right, Real* c, bool add, Real* spare) {
-    if constexpr (kByTiles) {
-      product_by_tiles(rows, columns, deep, left, right, c, columns, 1, add);
-    } else {
-      const std::int64_t tiles = (rows + kRows - 1) / kRows;
-      for (std::int64_t j = 0; j < columns; j += kColumns) {
-        for (std::int64_t t = 0; t < tiles; ++t) {
-          const std::int64_t i = rows * t / tiles, end = rows * (t + 1) / tiles;
-          multiply_tile<kPairs>(end - i, deep, {left.a + i * left.row, left.row}, right.b + j / kColumns * right.panel,
-                                c + i * columns + j, columns, columns - j, add, spare);
-        }
       }
     }
   }

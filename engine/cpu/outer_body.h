@@ -35,7 +35,8 @@ class OuterSums {
           if constexpr (sizeof(Number) == sizeof(Real)) {
             if (in_place) left = {rows + i, a_row, true};
           }
-          multiply_row(some, columns, counted, left, panel, c + (i - first_row) * columns, t > first, spare);
+          multiply_rows<kPairs>(some, columns, counted, left, {panel, kColumns, kColumns * counted},
+                                c + (i - first_row) * columns, t > first, spare);
         }
       }
     }
@@ -87,17 +88,6 @@ class OuterSums {
           for (std::int64_t r = 0; r < kTile; r += kWide) store<Real>(tile + r, existing(a + i + r, a_row - i - r));
         }
       }
-    }
-  }
-
-  // A tile of A by all panels.
-  static void multiply_row(std::int64_t rows, std::int64_t columns, std::int64_t depth, const Left<Real>& left,
-                           const Real* panel, Real* c, bool add, Real* spare) {
-    if constexpr (kByTiles) {
-      product_by_tiles(rows, columns, depth, left, {panel, kColumns, kColumns * depth}, c, columns, 1, add);
-    } else {
-      for (std::int64_t j = 0; j < columns; j += kColumns)
-        multiply_tile<kPairs>(rows, depth, left, panel + j * depth, c + j, columns, columns - j, add, spare);
     }
   }
 };
