@@ -34,7 +34,7 @@ void FormTile<Real>::lead(const Tile<Real>& from) {
       lead_scan(from);
       break;
     case Kind::kCurves:
-      lead_curves(from);
+      split_ ? lead_curves<true>(from) : lead_curves<false>(from);
       break;
   }
 }
@@ -76,7 +76,35 @@ void FormTile<Real>::lead_low_rank(const Tile<Real>& from) {
 }
 
 template <typename Real>
+void FormTile<Real>::lead_by_runs(const Tile<Real>& from) {
+  const std::int64_t size = term_->size;
+  const bool rows = term_->kind == Kind::kLookup;
+  const Index& x = term_->index;
+  const auto total = [](const Real* of, std::int64_t count) {
+    Real sum = 0;
+    for (std::int64_t j = 0; j < count; ++j) sum += of[j];
+    return sum;
+  };
+  const std::int64_t last = from.first + from.count - 1;
+  for (std::int64_t i = from.first; i <= last; ++i) {
+    if (rows || i == from.first) fill(work_, size, Real{0});
+    const Real* row = from.at(i);
+    if (i < x.prefix) {
+      work_[place(x.among_prefix)] += total(row, x.prefix);
+      work_[place(term_->by_key ? x.to_prefix : x.from_prefix)] += total(row + x.prefix, patches_);
+    } else {
+      if (x.prefix > 0) work_[place(term_->by_key ? x.from_prefix : x.to_prefix)] += total(row, x.prefix);
+      sum_runs<Real>(row + x.prefix, runs_, run_count_, x.code, place_of_query(i - x.prefix), work_);
+    }
+    if (!rows && i != last) continue;
+    Real* to = gradient(0) + (rows ? i * size : 0);
+    for (std::int64_t r = 0; r < size; ++r) to[r] += work_[place(r)];
+  }
+}
+
+template <typename Real>
 void FormTile<Real>::lead_lookup(const Tile<Real>& from) {
+  if (run_count_ > 0) return lead_by_runs(from);
   const std::int64_t size = term_->size;
   const bool rows = term_->kind == Kind::kLookup, by_key = rows && term_->by_key;
   for (std::int64_t i = from.first; i < from.first + from.count; ++i) {
@@ -185,9 +213,9 @@ void FormTile<Real>::lead_scan(const Tile<Real>& from) {
 
 // Pairs with a prefix token count for alpha, which is all of them there, and not for the rates.
 template <typename Real>
+template <bool kSplit>
 void FormTile<Real>::lead_curves(const Tile<Real>& from) {
   const std::int64_t curves = term_->size, prefix = term_->prefix;
-  const Real* rate = values(0);
   const Real part = 1 / static_cast<Real>(curves), alpha = values(1)[0];
   Real *d_rate = gradient(0), *d_alpha = gradient(1);
   Real outside = 0;
@@ -202,7 +230,7 @@ void FormTile<Real>::lead_curves(const Tile<Real>& from) {
       V by_distance = {};
       for (std::int64_t j = 0; j < patches_; j += kWide) {
         const V apart = magnitude<Real>(load<Real>(rank + j) - rank[i]);
-        const V pull = load<Real>(d + j) * exponential<Real>(apart * -rate[c]);
+        const V pull = load<Real>(d + j) * decay<kSplit>(c, i, j);
         total += pull;
         by_distance = fma<Real>(pull, apart, by_distance);
       }

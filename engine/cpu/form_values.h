@@ -14,12 +14,54 @@ void FormTile<Real>::prepare_low_rank() {
   pack_panels<Real>({key_, padded<Real>(size)}, tokens_, padded<Real>(size), lanes_);
 }
 
+template <typename Real>
+void FormTile<Real>::prepare_curves() {
+  const Term& t = *term_;
+  for (std::int64_t c = 0; c < t.size; ++c) {
+    for (std::int64_t j = 0; j < patches_; ++j) lanes_[c * wide_ + j] = static_cast<Real>(t.ranks[c * patches_ + j]);
+    fill(lanes_ + c * wide_ + patches_, wide_ - patches_, Real{0});
+  }
+  if constexpr (kSplits) {
+    const double middle = 0.5 * static_cast<double>(patches_ - 1);
+    split_ = true;
+    for (std::int64_t c = 0; c < t.size; ++c) {
+      const double rate = values(0)[c];
+      split_ = split_ && rate >= 0 && rate * middle < -static_cast<double>(Series<Real>::kLowest);
+    }
+    for (std::int64_t c = 0; split_ && c < t.size; ++c) {
+      Real *rising = rising_ + c * wide_, *falling = rising + t.size * wide_;
+      const double rate = values(0)[c];
+      constexpr std::int64_t kSome = kLanes<double>;
+      for (std::int64_t j = 0; j < wide_; j += kSome) {
+        double x[kSome];
+        for (std::int64_t n = 0; n < kSome; ++n) {
+          const auto rank = static_cast<double>(lanes_[c * wide_ + j + n]);
+          x[n] = rate * (rank - middle);
+        }
+        const Vector<double> up = exponential<double>(load<double>(x)), down = exponential<double>(-load<double>(x));
+        for (std::int64_t n = 0; n < kSome; ++n)
+          rising[j + n] = static_cast<Real>(up[n]), falling[j + n] = static_cast<Real>(down[n]);
+      }
+    }
+  }
+}
+
+template <typename Real>
+void FormTile<Real>::prepare_lookup() {
+  constexpr std::int64_t kLong = 4;  // patches of a run, in the mean, that are worth it
+  const Index& x = term_->index;
+  if (run_count_ > 0 || x.dense != nullptr || x.map != nullptr || rows_of_keys()) return;
+  const std::int64_t found = find_runs(x.code, patches_, runs_);
+  run_count_ = kLong * found <= patches_ ? found : 0;
+}
+
 // Called again where the sample or the head is another.
 template <typename Real>
 void FormTile<Real>::prepare(const Place& at) {
   place_ = at;
   const Term& t = *term_;
   if (t.kind == Kind::kLowRank) prepare_low_rank();
+  if (looks_up(t)) prepare_lookup();
   const Real* places = nullptr;
   if (t.kind == Kind::kDistance) places = values(0);
   if (t.kind == Kind::kQuadratic || t.kind == Kind::kGated)
@@ -30,12 +72,7 @@ void FormTile<Real>::prepare(const Place& at) {
       fill(lanes_ + a * wide_ + patches_, wide_ - patches_, Real{0});
     }
   }
-  if (t.kind == Kind::kCurves) {
-    for (std::int64_t c = 0; c < t.size; ++c) {
-      for (std::int64_t j = 0; j < patches_; ++j) lanes_[c * wide_ + j] = static_cast<Real>(t.ranks[c * patches_ + j]);
-      fill(lanes_ + c * wide_ + patches_, wide_ - patches_, Real{0});
-    }
-  }
+  if (t.kind == Kind::kCurves) prepare_curves();
   if (t.kind == Kind::kScan) {
     for (std::int64_t j = 0; j < patches_; ++j) lanes_[j] = values(0)[j];
     fill(lanes_ + patches_, wide_ - patches_, Real{0});
@@ -70,7 +107,7 @@ void FormTile<Real>::evaluate(const Tile<Real>& to) const {
       evaluate_scan(to);
       break;
     case Kind::kCurves:
-      evaluate_curves(to);
+      split_ ? evaluate_curves<true>(to) : evaluate_curves<false>(to);
       break;
   }
   // Vectors read past the last token: numbers there, any.
@@ -100,8 +137,30 @@ void FormTile<Real>::evaluate_low_rank(const Tile<Real>& to) const {
 }
 
 template <typename Real>
+void FormTile<Real>::evaluate_by_runs(const Tile<Real>& to) const {
+  const std::int64_t size = term_->size;
+  const Index& x = term_->index;
+  const auto one = [&](std::int64_t entry) { return work_[place(entry)]; };
+  for (std::int64_t i = to.first; i < to.first + to.count; ++i) {
+    if (i == to.first || term_->kind == Kind::kLookup) {
+      const Real* from = values(0) + (term_->kind == Kind::kLookup ? i * size : 0);
+      for (std::int64_t r = 0; r < size; ++r) work_[place(r)] = from[r];
+    }
+    Real* row = to.at(i);
+    if (i < x.prefix) {
+      fill(row, x.prefix, one(x.among_prefix));
+      fill(row + x.prefix, patches_, one(term_->by_key ? x.to_prefix : x.from_prefix));
+    } else {
+      if (x.prefix > 0) fill(row, x.prefix, one(term_->by_key ? x.from_prefix : x.to_prefix));
+      look_up_runs<Real>(work_, runs_, run_count_, x.code, place_of_query(i - x.prefix), row + x.prefix);
+    }
+  }
+}
+
+template <typename Real>
 void FormTile<Real>::evaluate_lookup(const Tile<Real>& to) const {
   const std::int64_t size = term_->size;
+  if (run_count_ > 0 && !fits_registers<Real>(size)) return evaluate_by_runs(to);
   const bool rows = term_->kind == Kind::kLookup, by_key = rows && term_->by_key;
   for (std::int64_t i = to.first; i < to.first + to.count; ++i) {
     entries_of(term_->index, tokens_, i, term_->by_key, entries_);
@@ -190,18 +249,15 @@ void FormTile<Real>::evaluate_scan(const Tile<Real>& to) const {
 }
 
 template <typename Real>
+template <bool kSplit>
 void FormTile<Real>::evaluate_curves(const Tile<Real>& to) const {
   const std::int64_t curves = term_->size;
-  const Real* rate = values(0);
   const Real alpha = values(1)[0], plus = static_cast<Real>(term_->plus);
   const V part = splat<Real>(alpha / static_cast<Real>(curves)), base = splat<Real>(plus);
   patches(
       to, plus + alpha, [&](std::int64_t i, std::int64_t j) __attribute__((always_inline)) {
         V sum = {};
-        for (std::int64_t c = 0; c < curves; ++c) {
-          const Real* rank = lanes_ + c * wide_;
-          sum += exponential<Real>(magnitude<Real>(load<Real>(rank + j) - rank[i]) * -rate[c]);
-        }
+        for (std::int64_t c = 0; c < curves; ++c) sum += decay<kSplit>(c, i, j);
         return fma<Real>(sum, part, base);
       });
 }

@@ -77,11 +77,15 @@ class FormTile {
  public:
   FormTile() = default;
   FormTile(const Term& term, std::int64_t tokens, std::int64_t rows, Space& space)
-      : term_(&term), tokens_(tokens), patches_(tokens - term.prefix), wide_(padded<Real>(patches_)) {
+      : term_(&term),
+        tokens_(tokens),
+        patches_(tokens - (looks_up(term) ? term.index.prefix : term.prefix)),
+        wide_(padded<Real>(patches_)) {
     const bool axes = term.kind == Kind::kDistance || term.kind == Kind::kQuadratic || term.kind == Kind::kGated;
     if (axes || term.kind == Kind::kCurves) lanes_ = space.take<Real>(term.size * wide_);
+    if (term.kind == Kind::kCurves && kSplits) rising_ = space.take<Real>(2 * term.size * wide_);
     if (term.kind == Kind::kScan) lanes_ = space.take<Real>(wide_);
-    if (looks_up(term)) entries_ = space.take<std::int32_t>(tokens);
+    if (looks_up(term)) entries_ = space.take<std::int32_t>(tokens), runs_ = space.take<Run>(patches_);
     if (term.kind == Kind::kLowRank) {
       const std::int64_t size = padded<Real>(term.size);
       lanes_ = space.take<Real>(panels_size<Real>(tokens, term.size));
@@ -90,7 +94,7 @@ class FormTile {
       work_ = space.take<Real>((tokens > rows ? tokens : rows) * size);
     } else {
       const std::int64_t least = looks_up(term) ? kSumCopies * kSumSize : 0;
-      const std::int64_t wide = (axes ? term.size : 1) * wide_;
+      const std::int64_t wide = looks_up(term) ? term.size : (axes ? term.size : 1) * wide_;
       work_ = space.take<Real>(wide > least ? wide : least);
     }
     row_ = space.take<Real>(wide_);
@@ -109,6 +113,24 @@ class FormTile {
   const Real* values(int which) const { return values_of<Real>(term_->parameter[which], place_); }
   Real* gradient(int which) const { return gradient_of<Real>(term_->parameter[which], place_); }
   void prepare_low_rank();
+  void prepare_curves();
+  void prepare_lookup();
+
+  // The decay along a curve of rank r, e^(-rate |r_j - r_i|), is the lesser of e^(rate (r_j - r_i)) and e^(rate (r_i - r_j)), and
+  // both are products of a number of i and one of j: two exponentials a patch in place of one a pair. What is kept is made in
+  // double, so the product is as exact as an exponential of the rounded distance; the greater one may be infinite. Where rates
+  // are so large, or below 0, that an exponential of half the distance leaves the numbers, and in double, it is one a pair.
+  static constexpr bool kSplits = sizeof(Real) == 4;
+  template <bool kSplit>
+  LOCUS_INLINE V decay(std::int64_t curve, std::int64_t i, std::int64_t j) const {
+    const std::int64_t at = curve * wide_;
+    if constexpr (kSplit) {
+      const Real *rising = rising_ + at, *falling = rising + term_->size * wide_;
+      return lesser<Real>(load<Real>(rising + j) * falling[i], load<Real>(falling + j) * rising[i]);
+    } else {
+      return exponential<Real>(magnitude<Real>(load<Real>(lanes_ + at + j) - lanes_[at + i]) * -values(0)[curve]);
+    }
+  }
 
   // entry(i, j) of patches, `outside` where a prefix token is involved.
   template <typename Entry>
@@ -140,28 +162,45 @@ class FormTile {
   void evaluate_dense(const Tile<Real>& to) const;
   void evaluate_low_rank(const Tile<Real>& to) const;
   void evaluate_lookup(const Tile<Real>& to) const;
+  void evaluate_by_runs(const Tile<Real>& to) const;
   void evaluate_distance(const Tile<Real>& to) const;
   template <int kAxes>
   void evaluate_quadratic(const Tile<Real>& to) const;
   void evaluate_gated(const Tile<Real>& to) const;
   void evaluate_scan(const Tile<Real>& to) const;
+  template <bool kSplit>
   void evaluate_curves(const Tile<Real>& to) const;
   void lead_dense(const Tile<Real>& from);
   void lead_low_rank(const Tile<Real>& from);
   void lead_lookup(const Tile<Real>& from);
+  void lead_by_runs(const Tile<Real>& from);
+
+  // Where a table is read by runs (lookup.h) it lies in work_ so that entries rise with the code of the key: in reverse, unless
+  // the entry is that of (j, i).
+  bool rows_of_keys() const { return term_->kind == Kind::kLookup && term_->by_key; }
+  std::int64_t place(std::int64_t entry) const { return term_->by_key ? entry : term_->size - 1 - entry; }
+  std::int64_t place_of_query(std::int64_t patch) const {
+    const Index& x = term_->index;
+    return place(x.shift + (term_->by_key ? -x.code[patch] : x.code[patch]));
+  }
   void lead_distance(const Tile<Real>& from);
   template <int kAxes>
   void lead_quadratic(const Tile<Real>& from);
   void lead_gated(const Tile<Real>& from);
   void lead_scan(const Tile<Real>& from);
+  template <bool kSplit>
   void lead_curves(const Tile<Real>& from);
 
   const Term* term_ = nullptr;
   std::int64_t tokens_ = 0, patches_ = 0, wide_ = 0;
   Place place_;
-  Real* lanes_ = nullptr;  // by axis or curve, [size, padded N]: places and ranks; the panels of a low rank's keys
+  Real* lanes_ = nullptr;   // by axis or curve, [size, padded N]: places and ranks; the panels of a low rank's keys
+  Real* rising_ = nullptr;  // of curves, [2, size, padded N]: e^(rate x) and e^(-rate x), x the rank from the middle on
+  bool split_ = false;      // whether these are numbers
   Real *key_ = nullptr, *query_ = nullptr, *work_ = nullptr, *row_ = nullptr;
   std::int32_t* entries_ = nullptr;
+  Run* runs_ = nullptr;  // of lookups by a rule, where they are long
+  std::int64_t run_count_ = 0;
 };
 
 }  // namespace locus::cpu::LOCUS_CPU_TARGET

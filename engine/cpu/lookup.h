@@ -75,4 +75,73 @@ void sum_by_entry(const Real* row, const std::int32_t* entries, std::int64_t cou
   }
 }
 
+// Whether look_up() has a table of this size in registers.
+template <typename Real>
+LOCUS_INLINE bool fits_registers([[maybe_unused]] std::int64_t size) {
+#if defined(__AVX512F__)
+  return sizeof(Real) == 4 && size <= 128;
+#else
+  return false;
+#endif
+}
+
+// Patches beside one another whose codes are the same, or each one more than the one before, as along a row of a grid: what a
+// query reads of them is one entry, or entries side by side.
+struct Run {
+  std::int32_t first, count;
+  bool rises;
+};
+
+// As many as there are; `runs` has room for `patches` of them.
+inline std::int64_t find_runs(const std::int32_t* code, std::int64_t patches, Run* runs) {
+  std::int64_t found = 0;
+  for (std::int64_t j = 0; j < patches;) {
+    std::int64_t end = j + 1;
+    const std::int32_t step = end < patches ? code[end] - code[j] : 0;
+    if (step == 0 || step == 1) {
+      while (end < patches && code[end] - code[end - 1] == step) ++end;
+    }
+    runs[found++] = {static_cast<std::int32_t>(j), static_cast<std::int32_t>(end - j), step == 1};
+    j = end;
+  }
+  return found;
+}
+
+// to[j] = table[base + code[j]]. Up to a vector is read past the table, and written past `to`.
+template <typename Real>
+void look_up_runs(const Real* table, const Run* runs, std::int64_t count, const std::int32_t* code, std::int64_t base,
+                  Real* to) {
+  constexpr std::int64_t kWide = kLanes<Real>;
+  for (std::int64_t r = 0; r < count; ++r) {
+    const Run& run = runs[r];
+    const Real* const from = table + base + code[run.first];
+    const Vector<Real> one = splat<Real>(*from);
+    for (std::int64_t c = 0; c < run.count; c += kWide)
+      store<Real>(to + run.first + c, run.rises ? load<Real>(from + c) : one);
+  }
+}
+
+// sums[base + code[j]] += row[j]. As much is read past `row`, and past the sums 0 is added.
+template <typename Real>
+void sum_runs(const Real* row, const Run* runs, std::int64_t count, const std::int32_t* code, std::int64_t base,
+              Real* sums) {
+  constexpr std::int64_t kWide = kLanes<Real>;
+  Integers<Real> lane;
+  for (std::int64_t n = 0; n < kWide; ++n) lane[n] = static_cast<Integer<Real>>(n);
+  for (std::int64_t r = 0; r < count; ++r) {
+    const Run& run = runs[r];
+    Real* const to = sums + base + code[run.first];
+    Vector<Real> all{};
+    for (std::int64_t c = 0; c < run.count; c += kWide) {
+      const Integers<Real> left = static_cast<Integer<Real>>(run.count - c) - Integers<Real>{};
+      const Vector<Real> some = lane < left ? load<Real>(row + run.first + c) : Vector<Real>{};
+      if (run.rises)
+        store<Real>(to + c, load<Real>(to + c) + some);
+      else
+        all += some;
+    }
+    if (!run.rises) *to += sum_of<Real>(all);
+  }
+}
+
 }  // namespace locus::cpu::LOCUS_CPU_TARGET

@@ -46,10 +46,10 @@ class OuterSums {
   static constexpr bool kByTiles = kPairs && kTileProducts;
   static constexpr std::int64_t kWide = kLanes<Real>, kColumns = kPanel<Real>, kRows = kByTiles ? 16 : kTileRows;
   // Rows of a chunk: a panel of B, or a tile of A, is in the first cache.
-  static constexpr std::int64_t kDeep = kByTiles ? 512 : kPairs ? 256 : 128;
+  static constexpr std::int64_t kDeep = kByTiles ? 512 : 256;
   static constexpr std::int64_t kMost = kPairs ? words_of(kDeep) : kDeep;     // of what is counted along the depth
   static constexpr std::int64_t kTile = (kRows + kWide - 1) / kWide * kWide;  // numbers of a row of a copied tile
-  static constexpr std::int64_t kGroup = kByTiles ? 16 : 32;                  // tiles that are copied at a time
+  static constexpr std::int64_t kGroup = 16;                                  // tiles that are copied at a time
   static constexpr std::int64_t kFewColumns = 4 * kColumns;
   static constexpr std::int64_t kAhead = 4;  // rows of A that are fetched before they are copied
 

@@ -49,13 +49,17 @@ template <typename Real, bool kPairs, int kRows, int kVectors, bool kTransposed,
 void tile(std::int64_t depth, const Real* a, std::int64_t row, const Real* b, std::int64_t b_row, Real* c,
           std::int64_t c_row, Real alpha, bool add, std::integer_sequence<int, kAt...>) {
   using V = Vector<Real>;
-  constexpr std::int64_t kWide = kLanes<Real>;
+  constexpr std::int64_t kWide = kLanes<Real>, kAhead = 8;
   V sum[] = {((void)kAt, V{})...};
   const Real* base[5] = {a, a + 3 * row, a + 6 * row, a + 9 * row, a + 12 * row};
   for (std::int64_t k = 0; k < depth; ++k) {
     V right[kVectors];
     right[0] = load<Real>(b);
     if constexpr (kVectors > 1) right[1] = load<Real>(b + kWide);
+    if constexpr (sizeof(V) >= 64) {  // else what comes next is in the first cache already
+      __builtin_prefetch(b + kAhead * b_row);
+      if constexpr (kVectors > 1) __builtin_prefetch(b + kAhead * b_row + kWide);
+    }
     if constexpr (kTransposed) {
       ((sum[kAt] = multiplied<Real, kPairs>(splat<Real>(a[kAt / kVectors]), right[kAt % kVectors], sum[kAt])), ...);
       a += row;

@@ -131,6 +131,23 @@ LOCUS_INLINE Vector<Real> larger(Vector<Real> a, Vector<Real> b) {
 }
 
 template <typename Real>
+LOCUS_INLINE Vector<Real> lesser(Vector<Real> a, Vector<Real> b) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(Real) == 4)
+    return _mm512_min_ps(a, b);
+  else
+    return _mm512_min_pd(a, b);
+#elif defined(__AVX2__)
+  if constexpr (sizeof(Real) == 4)
+    return _mm256_min_ps(a, b);
+  else
+    return _mm256_min_pd(a, b);
+#else
+  return a < b ? a : b;
+#endif
+}
+
+template <typename Real>
 LOCUS_INLINE Vector<Real> magnitude(Vector<Real> a) {
   return larger<Real>(a, -a);
 }

@@ -101,6 +101,17 @@ class Attending {
     if (mapped) out.map = at::arange(offsets, at::kInt).mul(5).remainder(7).to(at::kInt);
     return out;
   }
+  // Offsets along one axis, and one entry more for the prefix.
+  PairIndex along(bool rows) const {
+    const Tensor at = at::arange(size_.patches(), at::kInt);
+    const std::int64_t extent = rows ? size_.rows : size_.columns, outside = 2 * extent - 1;
+    return PairIndex::Rule{.code = (rows ? at.div(size_.columns, "floor") : at.remainder(size_.columns)).to(at::kInt),
+                           .shift = extent - 1,
+                           .prefix = size_.prefix,
+                           .from_prefix = outside,
+                           .to_prefix = outside,
+                           .among_prefix = outside};
+  }
   std::int64_t offsets() const { return (2 * size_.rows - 1) * (2 * size_.columns - 1) + 3; }
   Tensor entries(std::int64_t below) const {
     return draw("entries", {size_.tokens(), size_.tokens()}, 0, static_cast<double>(below)).floor().to(at::kLong);
@@ -123,6 +134,12 @@ class Attending {
                        {leaf(kind, {1, h, t, offsets()}), rule(false), /*by_key=*/true},
                        {leaf(kind, {1, 1, 1, 10}), rule(true), /*by_key=*/true}}};
     }
+    if (kind == "bucketed-by-axis") {
+      return Bucketed{{{leaf(kind, {b, h, t, 2 * size_.rows}), along(/*rows=*/true)},
+                       {leaf(kind, {1, h, t, 2 * size_.columns}), along(/*rows=*/false)},
+                       {leaf(kind, {1, h, 1, 2 * size_.rows}), along(/*rows=*/true), /*by_key=*/true},
+                       {leaf(kind, {1, 1, 1, offsets()}), rule(/*mapped=*/false), /*by_key=*/true}}};
+    }
     if (kind == "bucketed-by-entries") return Bucketed{{{leaf(kind, {1, h, t, 4}), entries(4), /*by_key=*/true}}};
     if (kind == "distance-decay") return DistanceDecay{grid, leaf(kind, {h}), size_.prefix};
     if (kind == "distance-decay-of-samples") return DistanceDecay{points, leaf(kind, {h}), size_.prefix};
@@ -137,8 +154,10 @@ class Attending {
     const Tensor ranks = at::stack({draw("first", {n}).argsort(), draw("second", {n}).argsort()}).to(at::kInt);
     const double plus = kind == "curves-and-one" ? 1 : 0;
     if (kind.starts_with("curves")) {
-      return CurveDecay{std::make_shared<const CurveRanks>(ranks, size_.prefix), leaf(kind, {2, h}, 0.01, 0.9),
-                        leaf(kind, {h}, -2, 2), plus};
+      // Of steep ones an exponential of the farthest rank is no number of float32, and of some decay is growth.
+      const bool steep = kind == "curves-of-any-rate";
+      return CurveDecay{std::make_shared<const CurveRanks>(ranks, size_.prefix),
+                        leaf(kind, {2, h}, steep ? -0.1 : 0.01, steep ? 40 : 0.9), leaf(kind, {h}, -2, 2), plus};
     }
     throw std::invalid_argument("no form is called " + kind);
   }
@@ -162,6 +181,7 @@ std::vector<std::vector<std::string>> flash_cases() {
                                    "table-of-samples",
                                    "table-by-entries",
                                    "bucketed",
+                                   "bucketed-by-axis",
                                    "bucketed-by-entries",
                                    "distance-decay",
                                    "distance-decay-of-samples",
@@ -172,7 +192,8 @@ std::vector<std::vector<std::string>> flash_cases() {
                                    "gated-points",
                                    "scan",
                                    "curves",
-                                   "curves-and-one"}) {
+                                   "curves-and-one",
+                                   "curves-of-any-rate"}) {
       all.push_back({role + kind});
     }
   }
@@ -239,8 +260,10 @@ TEST(Flash, CutsLongRowsIntoBlocksAndRanges) {
 TEST(Flash, AgreesInFloatToo) {
   const cpu::KernelList all = cpu::runnable_attention_kernels(/*is_double=*/false);
   for (int n = 0; n < all.count; ++n) {
-    for (const std::vector<std::string>& terms :
-         {std::vector<std::string>{}, {"scale:curves", "bias:table", "bias:gated"}, {"bias:quadratic", "values"}}) {
+    for (const std::vector<std::string>& terms : {std::vector<std::string>{},
+                                                  {"scale:curves", "bias:table", "bias:gated"},
+                                                  {"bias:quadratic", "values"},
+                                                  {"scale:curves-of-any-rate", "bias:bucketed-by-axis"}}) {
       Attending attending({3, 2, 7, 7, 1, 16}, at::kFloat);
       for (const std::string& term : terms) attending.add(term);
       expect_explicit(*all.kernels[n], attending, 1e-4);
