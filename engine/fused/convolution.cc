@@ -27,7 +27,10 @@ Tensor convolved(const Tensor& tokens, const Tensor& taps, std::int64_t side, co
   in_parts(samples, samples, [&](std::int64_t, std::int64_t first, std::int64_t end) {
     for (std::int64_t n = first; n < end; ++n) {
       T* const out_of = to + n * sample;
-      std::fill(out_of, out_of + grid.prefix * width, T{0});
+      if (grid.keeps_prefix)
+        std::copy_n(from + n * sample, grid.prefix * width, out_of);
+      else
+        std::fill_n(out_of, grid.prefix * width, T{0});
       kernels<T, T>().convolve(from + n * sample + grid.prefix * width, data<T>(taps), data<T>(bias),
                                out_of + grid.prefix * width, grid.rows, grid.columns, side, width);
     }
@@ -53,12 +56,11 @@ std::pair<Tensor, Tensor> weight_gradients(const Tensor& tokens, const Tensor& d
 class ConvolveTokens : public torch::autograd::Function<ConvolveTokens> {
  public:
   static Tensor forward(AutogradContext* context, const Tensor& tokens, const Tensor& weight,
-                        const std::optional<Tensor>& given_bias, std::int64_t prefix, std::int64_t rows,
-                        std::int64_t columns) {
+                        const std::optional<Tensor>& given_bias, const ConvolvedGrid& grid) {
     const Tensor bias = tensor_of(given_bias), taps = by_tap(weight);
-    const ConvolvedGrid grid{prefix, rows, columns};
     context->save_for_backward({tokens, weight, bias});
-    context->saved_data["grid"] = at::IntArrayRef({prefix, rows, columns});
+    context->saved_data["grid"] = at::IntArrayRef({grid.prefix, grid.rows, grid.columns});
+    context->saved_data["keeps_prefix"] = grid.keeps_prefix;
     return tokens.scalar_type() == at::kDouble ? convolved<double>(tokens, taps, weight.size(2), bias, grid)
                                                : convolved<float>(tokens, taps, weight.size(2), bias, grid);
   }
@@ -66,7 +68,7 @@ class ConvolveTokens : public torch::autograd::Function<ConvolveTokens> {
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
     const variable_list saved = context->get_saved_variables();
     const auto sizes = context->saved_data["grid"].toIntVector();
-    const ConvolvedGrid grid{sizes[0], sizes[1], sizes[2]};
+    const ConvolvedGrid grid{sizes[0], sizes[1], sizes[2], context->saved_data["keeps_prefix"].toBool()};
     const Tensor &tokens = saved[0], &weight = saved[1], dy = gradients[0].contiguous();
     const std::int64_t side = weight.size(2);
     const bool exact = tokens.scalar_type() == at::kDouble;
@@ -77,14 +79,14 @@ class ConvolveTokens : public torch::autograd::Function<ConvolveTokens> {
     const auto [of_taps, of_bias] =
         exact ? weight_gradients<double>(tokens, dy, side, grid) : weight_gradients<float>(tokens, dy, side, grid);
     const Tensor of_weight = of_taps.view({side * side, -1}).t().reshape(weight.sizes());
-    return {of_tokens, of_weight, saved[2].defined() ? of_bias : Tensor(), {}, {}, {}};
+    return {of_tokens, of_weight, saved[2].defined() ? of_bias : Tensor(), {}};
   }
 };
 
 }  // namespace
 
 Tensor convolve_tokens(const Tensor& tokens, const Tensor& weight, const Tensor& bias, const ConvolvedGrid& grid) {
-  return ConvolveTokens::apply(tokens, weight, maybe(bias), grid.prefix, grid.rows, grid.columns);
+  return ConvolveTokens::apply(tokens, weight, maybe(bias), grid);
 }
 
 }  // namespace locus::engine::fused

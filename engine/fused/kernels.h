@@ -31,6 +31,15 @@ struct Kernels {
   // y = x, b_sum += x (optional); steps likewise.
   void (*gather)(const S* x, std::int64_t x_step, S* y, std::int64_t y_step, T* b_sum, std::int64_t rows,
                  std::int64_t width);
+  // Rows of pairs of channels, (2c, 2c + 1) if `neighbors`, else (c, c + width / 2): y = x cos + partner(x) sin. Rows
+  // of x are `x_step` apart, of cos and sin `turn_step`.
+  void (*turn)(const S* x, std::int64_t x_step, const T* cos, const T* sin, std::int64_t turn_step, bool neighbors,
+               S* y, std::int64_t rows, std::int64_t width);
+  // Of the same, where sin is negative in the first channel of a pair: dx; and angle_sum += x dx' - x' dx, dashed what is the
+  // second of the pair's, [rows, width / 2] (x and it optional, together).
+  void (*turn_backward)(const S* dy, std::int64_t dy_step, const S* x, std::int64_t x_step, const T* cos, const T* sin,
+                        std::int64_t turn_step, bool neighbors, S* dx, T* angle_sum, std::int64_t rows,
+                        std::int64_t width);
   // Of one image whose pixels are rows of `width` channels, and side x side weights of a channel, [side side, width], odd:
   // y[p] = bias (optional) + sum of w[t] x[p + offset of t], 0 beyond the border.
   void (*convolve)(const T* x, const T* w, const T* bias, T* y, std::int64_t rows, std::int64_t columns,

@@ -2,48 +2,21 @@
 // LOCUS_FUSED_SET, a name for its table, and includes this and passes_body.h once.
 //
 // Only what is inlined may be used here: what the linker merges over files must not hold instructions of one of them.
-#include <ATen/cpu/vec/vec.h>
-
-#include <ATen/cpu/vec/functional.h>
-
 #include <cmath>
 #include <type_traits>
 
+#include "engine/fused/convolve_body.h"
 #include "engine/fused/kernels.h"
 
 namespace locus::engine::fused {
 namespace {
 
-template <typename T>
-using Vec = at::vec::Vectorized<T>;
-
 template <typename T, typename S>
-struct Loops {
-  using V = Vec<T>;
-  static constexpr std::int64_t kLanes = V::size();
+struct Loops : Pieces<T> {
+  using P = Pieces<T>;
+  using P::add_to, P::kLanes, P::load, P::pieces, P::store;
+  using typename P::V;
 
-  static V load(const T* p, std::int64_t n) { return n == kLanes ? V::loadu(p) : V::loadu(p, n); }
-  static void store(const V& v, T* p, std::int64_t n) {
-    if (n == kLanes) {
-      v.store(p);
-    } else {
-      v.store(p, static_cast<int>(n));
-    }
-  }
-  static V load(const c10::BFloat16* p, std::int64_t n) {
-    return at::vec::convert<T>(Vec<c10::BFloat16>::loadu(p, static_cast<int>(n)));
-  }
-  static void store(const V& v, c10::BFloat16* p, std::int64_t n) {
-    at::vec::convert<c10::BFloat16>(v).store(p, static_cast<int>(n));
-  }
-
-  // f(i, n) for pieces of n numbers from i on.
-  template <typename F>
-  static void pieces(std::int64_t width, const F& f) {
-    std::int64_t i = 0;
-    for (; i + kLanes <= width; i += kLanes) f(i, kLanes);
-    if (i < width) f(i, width - i);
-  }
   // Halves are added, then their halves: of float by shuffles in registers where ATen has them, in the same order.
   static T sum(const V& v) {
 #if defined(CPU_CAPABILITY_AVX2) || defined(CPU_CAPABILITY_AVX512)
@@ -57,7 +30,6 @@ struct Loops {
     }
     return lanes[0];
   }
-  static void add_to(T* p, const V& v, std::int64_t n) { store(load(p, n) + v, p, n); }
 
   static void norm(const T* x, const T* w, const T* b, double eps, S* y, T* mean, T* rstd, std::int64_t rows,
                    std::int64_t width) {
@@ -196,65 +168,56 @@ struct Loops {
     }
   }
 
-  // f(t, q) for the taps of pixel (r, c) that lie on the image, q the pixel they read.
+  // body(c, first, second) for the pairs of a row.
   template <typename F>
-  static void taps(std::int64_t r, std::int64_t c, std::int64_t rows, std::int64_t columns, std::int64_t side,
-                   const F& f) {
-    const std::int64_t half = side / 2;
-    for (std::int64_t a = 0; a < side; ++a) {
-      const std::int64_t row = r + a - half;
-      if (row < 0 || row >= rows) continue;
-      for (std::int64_t b = 0; b < side; ++b) {
-        const std::int64_t column = c + b - half;
-        if (column >= 0 && column < columns) f(a * side + b, row * columns + column);
-      }
+  static void pairs(std::int64_t width, bool neighbors, const F& body) {
+    const std::int64_t half = width / 2;
+    if (neighbors) {
+      for (std::int64_t c = 0; c < half; ++c) body(c, 2 * c, 2 * c + 1);
+    } else {
+      for (std::int64_t c = 0; c < half; ++c) body(c, c, c + half);
     }
   }
 
-  // Channels at a time whose weights stay in the first cache.
-  static constexpr std::int64_t kChannels = 16 * kLanes;
-
-  // body(first, wide) for blocks of channels, and there for the pixels.
-  template <typename F>
-  static void blocks_of_pixels(std::int64_t rows, std::int64_t columns, std::int64_t width, const F& body) {
-    for (std::int64_t first = 0; first < width; first += kChannels) {
-      const std::int64_t wide = width - first < kChannels ? width - first : kChannels;
-      for (std::int64_t p = 0; p < rows * columns; ++p) body(first, wide, p);
+  static void turn(const S* x, std::int64_t x_step, const T* cos, const T* sin, std::int64_t turn_step, bool neighbors,
+                   S* y, std::int64_t rows, std::int64_t width) {
+    for (std::int64_t r = 0; r < rows; ++r, x += x_step, cos += turn_step, sin += turn_step, y += width) {
+      pairs(width, neighbors, [&](std::int64_t, std::int64_t a, std::int64_t b) {
+        const T first = static_cast<T>(x[a]), second = static_cast<T>(x[b]);
+        y[a] = static_cast<S>(first * cos[a] + second * sin[a]);
+        y[b] = static_cast<S>(second * cos[b] + first * sin[b]);
+      });
     }
   }
 
-  static void convolve(const T* x, const T* w, const T* bias, T* y, std::int64_t rows, std::int64_t columns,
-                       std::int64_t side, std::int64_t width) {
-    blocks_of_pixels(rows, columns, width, [&](std::int64_t first, std::int64_t wide, std::int64_t p) {
-      pieces(wide, [&](std::int64_t i, std::int64_t n) {
-        const std::int64_t at = first + i;
-        V sum = bias != nullptr ? load(bias + at, n) : V(T{0});
-        taps(p / columns, p % columns, rows, columns, side, [&](std::int64_t t, std::int64_t q) {
-          sum = at::vec::fmadd(load(w + t * width + at, n), load(x + q * width + at, n), sum);
-        });
-        store(sum, y + p * width + at, n);
+  static void turn_backward(const S* dy, std::int64_t dy_step, const S* x, std::int64_t x_step, const T* cos,
+                            const T* sin, std::int64_t turn_step, bool neighbors, S* dx, T* angle_sum,
+                            std::int64_t rows, std::int64_t width) {
+    for (std::int64_t r = 0; r < rows; ++r, dy += dy_step, cos += turn_step, sin += turn_step, dx += width) {
+      pairs(width, neighbors, [&](std::int64_t c, std::int64_t a, std::int64_t b) {
+        const T first = static_cast<T>(dy[a]), second = static_cast<T>(dy[b]);
+        const T d = first * cos[a] + second * sin[b], d2 = second * cos[b] + first * sin[a];
+        if (x != nullptr) angle_sum[c] += static_cast<T>(x[a]) * d2 - static_cast<T>(x[b]) * d;
+        dx[a] = static_cast<S>(d);
+        dx[b] = static_cast<S>(d2);
       });
-    });
-  }
-
-  static void convolve_backward(const T* x, const T* dy, T* w_sum, T* b_sum, std::int64_t rows, std::int64_t columns,
-                                std::int64_t side, std::int64_t width) {
-    blocks_of_pixels(rows, columns, width, [&](std::int64_t first, std::int64_t wide, std::int64_t p) {
-      const T* const d = dy + p * width + first;
-      taps(p / columns, p % columns, rows, columns, side, [&](std::int64_t t, std::int64_t q) {
-        T* const to = w_sum + t * width + first;
-        const T* const from = x + q * width + first;
-        pieces(wide, [&](std::int64_t i, std::int64_t n) {
-          store(at::vec::fmadd(load(d + i, n), load(from + i, n), load(to + i, n)), to + i, n);
-        });
-      });
-      if (b_sum != nullptr)
-        pieces(wide, [&](std::int64_t i, std::int64_t n) { add_to(b_sum + first + i, load(d + i, n), n); });
-    });
+      if (x != nullptr) x += x_step, angle_sum += width / 2;
+    }
   }
 
   static constexpr Kernels<T, S> table() {
-    return {norm, norm_backward, gelu, gelu_backward, add, add_backward, move, gather, convolve, convolve_backward};
+    return {norm,
+            norm_backward,
+            gelu,
+            gelu_backward,
+            add,
+            add_backward,
+            move,
+            gather,
+            turn,
+            turn_backward,
+            Convolutions<T>::convolve,
+            Convolutions<T>::convolve_backward};
   }
 };
 

@@ -33,10 +33,27 @@ Tensor GridConvolution::image_forward(const Tensor& image) const {
   return at::conv2d(image, weight, bias, one, padding, one, channels);
 }
 
+bool GridConvolution::fits(const Tensor& tokens) const {
+  return tokens.dim() == 3 && fused::fits(tokens) && weight.scalar_type() == tokens.scalar_type();
+}
+
 Tensor GridConvolution::forward(const Tensor& tokens, const Layout& layout) const {
-  if (tokens.dim() == 3 && fused::fits(tokens) && weight.scalar_type() == tokens.scalar_type())
+  if (fits(tokens))
     return fused::convolve_tokens(tokens, weight, bias, {layout.prefix, layout.extent.at(0), layout.extent.at(1)});
   return image_as_tokens(image_forward(patches_as_image(tokens, layout)), layout);
+}
+
+Tensor GridConvolution::add_to(const Tensor& tokens, const Layout& layout, const Tensor& gate) const {
+  if (!fits(tokens)) {
+    const Tensor branch = forward(tokens, layout);
+    return tokens + (gate.defined() ? gate * branch : branch);
+  }
+  const std::int64_t side = weight.size(2), border = side / 2;
+  const Tensor itself = at::constant_pad_nd(at::ones({1, 1}, weight.options()), {border, border, border, border});
+  const bool gated = gate.defined();
+  return fused::convolve_tokens(tokens, (gated ? weight * gate : weight) + itself,
+                                gated && bias.defined() ? bias * gate : bias,
+                                {layout.prefix, layout.extent.at(0), layout.extent.at(1), /*keeps_prefix=*/true});
 }
 
 void GridConvolution::start(const Initializer& own) {

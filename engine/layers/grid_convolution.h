@@ -21,6 +21,9 @@ class GridConvolution : public Module, public SelfStarting {
 
   // tokens [B, T, C] -> same; prefix tokens get 0.
   Tensor forward(const Tensor& tokens, const Layout& layout) const;
+  // tokens + gate forward(tokens), gate [1] or undefined for 1: prefix tokens stay. One convolution where passes are fused,
+  // whose middle tap counts the pixel itself too.
+  Tensor add_to(const Tensor& tokens, const Layout& layout, const Tensor& gate = {}) const;
   Tensor image_forward(const Tensor& image) const;  // [B, C, rows, columns] -> same
   // PyTorch's default: weight and bias uniform within 1 / side.
   void start(const Initializer& own) override;
@@ -28,6 +31,9 @@ class GridConvolution : public Module, public SelfStarting {
   std::int64_t flops(std::int64_t patches) const { return 2 * patches * weight.numel(); }
 
   Tensor weight, bias;  // [C, 1, side, side], [C] or undefined
+
+ private:
+  bool fits(const Tensor& tokens) const;  // whether passes may be fused
 };
 
 }  // namespace locus::engine

@@ -26,7 +26,7 @@ class CpeLayer final : public PriorLayer {
 
   Tensor embed(Site site, const Tensor& tokens, const Layout& layout, const ForwardContext&) override {
     if (site != site_) return tokens;
-    return tokens + convolution_->forward(tokens, layout);
+    return convolution_->add_to(tokens, layout);
   }
 
   GridConvolution& convolution() { return *convolution_; }

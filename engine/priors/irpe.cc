@@ -130,7 +130,7 @@ class IrpeLayer final : public PriorLayer {
 
   // What each token looks up, [B, H, T, buckets], or [1, 1|H, 1, buckets] without content.
   Tensor rows(const Tensor& side, const Tensor& table) const {
-    if (buckets_->settings.contextual) return lookup_rows(side * scale_, table);
+    if (buckets_->settings.contextual) return lookup_rows(side, table * scale_);
     return table.unsqueeze(0).unsqueeze(2);
   }
 

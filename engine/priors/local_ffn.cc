@@ -54,7 +54,7 @@ class GatedLayer final : public PriorLayer {
   Tensor feed_forward(const Tensor& residual, const FeedForward& mlp, const Layout& layout,
                       const ForwardContext&) override {
     const Tensor hidden = mlp.in(mlp.norm(residual));
-    return mlp.out(hidden + gate_ * convolution_->forward(hidden, layout));
+    return mlp.out(convolution_->add_to(hidden, layout, gate_));
   }
 
   void initialize() {

@@ -76,9 +76,7 @@ RelativeTable offset_bias(const Tensor& values, const PairIndex& index) {
 }
 
 Tensor lookup_rows(const Tensor& side, const Tensor& table) {
-  if (table.size(0) == 1) return at::matmul(side, table.squeeze(0));
-  const Tensor by_head = side.transpose(0, 1).flatten(1, 2);  // [H, B T, d]
-  return at::matmul(by_head, table).unflatten(1, {side.size(0), side.size(2)}).transpose(0, 1);
+  return at::matmul(side, table.size(0) == 1 ? table.squeeze(0) : table);
 }
 
 }  // namespace locus::engine

@@ -35,8 +35,8 @@ PairIndex::Rule origin_rule(const Layout& layout, at::Device device);
 // `values` [H, R] of the offsets as a bias that is 0 where a prefix token is involved. `index` by offset_rule().
 RelativeTable offset_bias(const Tensor& values, const PairIndex& index);
 
-// What each token looks up in a table of R vectors: side [B, H, T, d] times table [1|H, d, R], [B, H, T, R] of any
-// strides. One product a head, or one in all, whatever the batch.
+// What each token looks up in a table of R vectors: side [B, H, T, d] times table [1|H, d, R], [B, H, T, R]. One
+// product a sample and head, or one in all: heads need not be brought together first.
 Tensor lookup_rows(const Tensor& side, const Tensor& table);
 
 }  // namespace locus::engine

@@ -23,8 +23,8 @@
 // Pairing matters only for exchanging weights. Angles are computed in double, applied in float32 or better.
 #include <cmath>
 
+#include "engine/layers/rotation.h"
 #include "engine/priors/items.h"
-#include "engine/priors/rotation.h"
 
 namespace locus::engine::priors {
 namespace {
@@ -87,7 +87,8 @@ class TurnTables {
       const std::int64_t width = padded(like.size(-1), positions.size(-1));
       const Turns made = channel_turns(angles(layout, positions, width), neighbors());
       return Turns{made.cos.to(like.device(), type, /*non_blocking=*/true),
-                   made.sin.to(like.device(), type, /*non_blocking=*/true)};
+                   made.sin.to(like.device(), type, /*non_blocking=*/true),
+                   {}};
     };
     if (!context.training || !settings_.augmented())
       return kept_.get(layout, like.device(), type, [&] { return make(positions(layout)); });

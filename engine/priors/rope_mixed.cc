@@ -17,8 +17,8 @@
 // Prefix tokens are not turned. Angles are computed and applied in float32 or better.
 #include <cmath>
 
+#include "engine/layers/rotation.h"
 #include "engine/priors/items.h"
-#include "engine/priors/rotation.h"
 
 namespace locus::engine::priors {
 namespace {

@@ -60,7 +60,6 @@ class TransformerXlLayer final : public PriorLayer {
   }
 
   BiasTerm bias(const AttentionInputs& inputs, const ForwardContext&) override {
-    const Tensor q = (inputs.q + shared_->v.unsqueeze(1)) * scale_;
     const auto& axes = shared_->waves_of(inputs.layout, relative_);
     const bool prefixed = inputs.layout.prefix > 0;
     Bucketed out;
@@ -70,8 +69,9 @@ class TransformerXlLayer final : public PriorLayer {
       // s_p stands for the waves of both axes: one lookup has it, the other nothing.
       if (prefixed && axis == 0) mapped = at::cat({mapped, at::linear(prefix_, relative_).unsqueeze(0)});
       if (prefixed && axis == 1) mapped = at::constant_pad_nd(mapped, {0, 0, 0, 1}, 0);
-      const Tensor by_head = mapped.unflatten(1, {heads_, -1}).permute({1, 2, 0});  // [H, d, R]
-      out.lookups.push_back({lookup_rows(q, by_head), axes[axis].index});
+      const Tensor by_head = (mapped * scale_).unflatten(1, {heads_, -1}).permute({1, 2, 0});  // [H, d, R]
+      const Tensor of_place = at::matmul(shared_->v.unsqueeze(1), by_head);  // the same for every query
+      out.lookups.push_back({lookup_rows(inputs.q, by_head) + of_place, axes[axis].index});
     }
     return {Depends::kContent, std::move(out)};
   }

@@ -13,14 +13,20 @@ struct ConvolutionCase {
   ConvolvedGrid grid;
 };
 // Channels that fill vectors and blocks and that do not; kernels wider than the grid.
-constexpr ConvolutionCase kConvolutions[] = {
-    {3, 5, 3, {1, 4, 6}}, {2, 64, 5, {0, 7, 7}}, {18, 16, 1, {2, 2, 3}}, {1, 300, 3, {0, 3, 1}}, {2, 8, 7, {1, 3, 2}}};
+constexpr ConvolutionCase kConvolutions[] = {{3, 5, 3, {1, 4, 6}},
+                                             {2, 64, 5, {0, 7, 7}},
+                                             {18, 16, 1, {2, 2, 3}},
+                                             {1, 300, 3, {0, 3, 1}},
+                                             {2, 8, 7, {1, 3, 2}},
+                                             {1, 33, 5, {1, 2, 1}},
+                                             {2, 6, 3, {2, 3, 3, /*keeps_prefix=*/true}}};
 
 Tensor by_image(const Tensor& tokens, const Tensor& weight, const Tensor& bias, const ConvolvedGrid& grid) {
   const std::int64_t channels = tokens.size(2), half = weight.size(2) / 2;
   const Tensor image = tokens.slice(1, grid.prefix).transpose(1, 2).reshape({-1, channels, grid.rows, grid.columns});
   const std::vector<std::int64_t> one = {1, 1}, padding = {half, half};
   const Tensor out = at::conv2d(image, weight, bias, one, padding, one, channels).flatten(2).transpose(1, 2);
+  if (grid.keeps_prefix) return at::cat({tokens.slice(1, 0, grid.prefix), out}, 1);
   return at::constant_pad_nd(out, {0, 0, grid.prefix, 0});
 }
 

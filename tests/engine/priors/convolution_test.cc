@@ -1,8 +1,10 @@
 // Convolutions over the grid: CPE, LePE and LocalViT's feed-forward.
 #include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include <cmath>
 
+#include "engine/layers/grid_convolution.h"
 #include "tests/engine/priors/built_prior.h"
 #include "tests/engine/support/reference.h"
 
@@ -14,6 +16,29 @@ using test::largest_difference;
 Tensor tokens(Backbone& model, const Tensor& images) {
   const at::NoGradGuard no_grad;
   return model.forward(images, test::test_context(false)).tokens;
+}
+
+TEST(GridConvolution, IsAddedToTokensThroughAGateInValueAndGradient) {
+  const Layout layout{{4, 5}, 2};
+  GridConvolution convolution(6, 3);
+  const Tensor x = at::randn({2, layout.tokens(), 6}, at::kDouble).requires_grad_(),
+               weight = at::randn({6, 1, 3, 3}, at::kDouble).requires_grad_(),
+               bias = at::randn({6}, at::kDouble).requires_grad_(), by = at::randn(x.sizes(), at::kDouble);
+  convolution.weight = weight, convolution.bias = bias;
+  for (const bool gated : {true, false}) {
+    const Tensor gate = gated ? at::full({1}, -0.7, at::kDouble).requires_grad_() : Tensor();
+    std::vector<Tensor> inputs = {x, weight, bias};
+    if (gated) inputs.push_back(gate);
+    const auto results = [&](const Tensor& y) {
+      auto all = torch::autograd::grad({(y * by).sum()}, inputs);
+      all.push_back(y.detach());
+      return all;
+    };
+    const Tensor branch = convolution.forward(x, layout);
+    const auto expected = results(x + (gated ? gate * branch : branch)),
+               found = results(convolution.add_to(x, layout, gate));
+    for (std::size_t i = 0; i < found.size(); ++i) EXPECT_LT(largest_difference(found[i], expected[i]), 1e-12) << i;
+  }
 }
 
 TEST(Cpe, CountsNineWeightsAndABiasAChannelInOnePlaceOrInEveryBlock) {
