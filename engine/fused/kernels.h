@@ -70,7 +70,7 @@ struct SgdNumbers {
   bool nesterov;
 };
 
-// Losses of rows, and updates of numbers one after another. As above.
+// Losses and functions of rows, and updates of numbers one after another. As above.
 template <typename T>
 struct Passes {
   // Of rows of logits: the sum of -t log softmax(x), where t = (1 - smoothing) target + smoothing / width, and target is a
@@ -83,6 +83,10 @@ struct Passes {
   void (*adamw)(T* p, const T* g, T* m, T* v, const AdamNumbers<T>& numbers, std::int64_t count);
   // g += decay p; b = momentum b + g; p -= rate b, or with Nesterov's momentum p -= rate (g + momentum b). b (optional).
   void (*sgd)(T* p, const T* g, T* b, const SgdNumbers<T>& numbers, std::int64_t count);
+  // y = log(1 + e^x), x above 20; rows of x are `x_step` apart.
+  void (*softplus)(const T* x, std::int64_t x_step, T* y, std::int64_t rows, std::int64_t width);
+  // dx = dy / (1 + e^-x), dy above 20; rows of x and dx are `step` apart.
+  void (*softplus_backward)(const T* x, std::int64_t step, const T* dy, T* dx, std::int64_t rows, std::int64_t width);
   // a = keep a + take x.
   void (*follow)(T* a, const T* x, T keep, T take, std::int64_t count);
   // a += share (x - a), from whichever end is nearer.

@@ -114,6 +114,27 @@ struct PassLoops {
     });
   }
 
+  static constexpr T kStraight = 20;  // from where softplus is taken for what it is of
+
+  static void softplus(const T* x, std::int64_t x_step, T* y, std::int64_t rows, std::int64_t width) {
+    for (std::int64_t r = 0; r < rows; ++r, x += x_step, y += width) {
+      L::pieces(width, [&](std::int64_t i, std::int64_t n) {
+        const V u = L::load(x + i, n);
+        L::store(V::blendv(u.exp().log1p(), u, u > V(kStraight)), y + i, n);
+      });
+    }
+  }
+
+  static void softplus_backward(const T* x, std::int64_t step, const T* dy, T* dx, std::int64_t rows,
+                                std::int64_t width) {
+    for (std::int64_t r = 0; r < rows; ++r, x += step, dy += width, dx += step) {
+      L::pieces(width, [&](std::int64_t i, std::int64_t n) {
+        const V u = L::load(x + i, n), d = L::load(dy + i, n);
+        L::store(V::blendv(d / (V(T{1}) + u.neg().exp()), d, u > V(kStraight)), dx + i, n);
+      });
+    }
+  }
+
   static void follow(T* a, const T* x, T keep, T take, std::int64_t count) {
     const V kept(keep), taken(take);
     L::pieces(count, [&](std::int64_t i, std::int64_t n) {
@@ -130,7 +151,9 @@ struct PassLoops {
     });
   }
 
-  static constexpr Passes<T> table() { return {cross_entropy, squares, scale, adamw, sgd, follow, lerp}; }
+  static constexpr Passes<T> table() {
+    return {cross_entropy, squares, scale, adamw, sgd, softplus, softplus_backward, follow, lerp};
+  }
 };
 
 }  // namespace

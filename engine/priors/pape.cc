@@ -19,6 +19,7 @@
 #include <cmath>
 
 #include "engine/base/precision.h"
+#include "engine/layers/strengths.h"
 #include "engine/priors/items.h"
 #include "engine/priors/numbers.h"
 #include "engine/priors/offsets.h"
@@ -192,24 +193,31 @@ class PapeLayer final : public PriorLayer, public HasHeadNumbers {
   // x [B, T, D] -> [B, H, T, numbers]. Only a softplus keeps the m numbers of a head apart.
   Tensor numbers_of_content(const Tensor& x, at::ScalarType type) const {
     const bool apart = a_.defined() && settings_.softplus;
-    const Tensor a = apart ? at::softplus(at::linear(x, a_).to(type)) : Tensor();  // [B, T, H m]
-    const Autocast off(Precision::kFloat32, x.device());
-    // A term's columns after the map of x to its strengths are one map of x: [H numbers, D].
+    const auto [columns, map] = maps_of_content(type, apart);
+    Tensor out;
+    if (apart) {
+      out = sum_by_strengths(x, a_, columns, map);
+    } else {
+      const Autocast off(Precision::kFloat32, x.device());
+      out = at::linear(x.to(type), map);
+    }
+    return out.unflatten(2, {heads_, -1}).transpose(1, 2);
+  }
+  // What the strengths a meet where they are kept apart, all heads at once: each head's its own columns and zeros, [H m, H numbers].
+  // And the map of x to all else, [H numbers, D]: a term's columns after the map to its strengths are one.
+  std::pair<Tensor, Tensor> maps_of_content(at::ScalarType type, bool apart) const {
+    const Autocast off(Precision::kFloat32, (a_.defined() ? a_ : b_).device());
     const auto combined = [&](const Tensor& weight, const Tensor& columns) {
       return at::matmul(columns.transpose(1, 2), weight.to(type).unflatten(0, {heads_, m_})).flatten(0, 1);
     };
-    Tensor map;
+    Tensor columns, map;
+    if (apart) {
+      const Tensor own = squares(type), other = at::eye(heads_, own.options());
+      columns = (own.unsqueeze(2) * other.view({heads_, 1, heads_, 1})).flatten(2).flatten(0, 1);
+    }
     if (a_.defined() && !apart) map = combined(a_, squares(type));
     if (b_.defined()) map = map.defined() ? map + combined(b_, lines(type)) : combined(b_, lines(type));
-    Tensor out = map.defined() ? at::linear(x.to(type), map) : Tensor();  // [B, T, H numbers]
-    if (apart) {
-      // All heads at once: each head's strengths meet its own columns and zeros.
-      const Tensor own = squares(type), other = at::eye(heads_, own.options());
-      const Tensor spread = (own.unsqueeze(2) * other.view({heads_, 1, heads_, 1})).flatten(2).flatten(0, 1);
-      const Tensor bowl = at::matmul(a, spread);
-      out = out.defined() ? out + bowl : bowl;
-    }
-    return out.unflatten(2, {heads_, -1}).transpose(1, 2);
+    return {columns, map};
   }
 
   PapeSettings settings_;
