@@ -175,9 +175,9 @@ class FormTile {
   void lead_lookup(const Tile<Real>& from);
   void lead_by_runs(const Tile<Real>& from);
 
+  bool rows_of_keys() const { return term_->kind == Kind::kLookup && term_->by_key; }
   // Where a table is read by runs (lookup.h) it lies in work_ so that entries rise with the code of the key: in reverse, unless
   // the entry is that of (j, i).
-  bool rows_of_keys() const { return term_->kind == Kind::kLookup && term_->by_key; }
   std::int64_t place(std::int64_t entry) const { return term_->by_key ? entry : term_->size - 1 - entry; }
   std::int64_t place_of_query(std::int64_t patch) const {
     const Index& x = term_->index;
