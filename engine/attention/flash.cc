@@ -6,6 +6,7 @@
 #include <ATen/Parallel.h>
 
 #include "engine/attention/flash_plan.h"
+#include "engine/base/whole_rows.h"
 
 namespace locus::engine {
 namespace {
@@ -157,7 +158,7 @@ class CpuFlashFunction : public torch::autograd::Function<CpuFlashFunction> {
     problem.divide(wanted);
     problem.add_gradients(wanted);
     cpu::Problem& p = problem.get();
-    const Tensor d_out = grads[0].stride(-1) == 1 ? grads[0] : grads[0].contiguous();
+    const Tensor d_out = with_whole_rows(grads[0]);
     p.d_out = rows_of(d_out);
     p.kept = kept.data_ptr();
 

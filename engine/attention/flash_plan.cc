@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "engine/base/whole_rows.h"
+
 namespace locus::engine {
 namespace {
 
@@ -131,8 +133,6 @@ class Planner {
   FlashCall& call_;
   std::int64_t tokens_;
 };
-
-Tensor with_whole_rows(const Tensor& t) { return t.stride(-1) == 1 ? t : t.contiguous(); }
 
 std::int64_t over(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 

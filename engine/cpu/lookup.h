@@ -30,6 +30,16 @@ void look_up_in_registers(const float* from, std::int64_t size, const std::int32
 }
 #endif
 
+// Whether look_up() has a table of this size in registers.
+template <typename Real>
+LOCUS_INLINE bool fits_registers([[maybe_unused]] std::int64_t size) {
+#if defined(__AVX512F__)
+  return sizeof(Real) == 4 && size <= 128;
+#else
+  return false;
+#endif
+}
+
 // to[j] = from[entries[j]] for j < count, of `size` numbers.
 template <typename Real>
 void look_up(const Real* from, [[maybe_unused]] std::int64_t size, const std::int32_t* entries, std::int64_t count,
@@ -37,14 +47,14 @@ void look_up(const Real* from, [[maybe_unused]] std::int64_t size, const std::in
   std::int64_t done = 0;
 #if defined(__AVX512F__)
   if constexpr (sizeof(Real) == 4) {
-    done = size > 128 ? 0 : count / 16 * 16;
+    done = fits_registers<Real>(size) ? count / 16 * 16 : 0;
     if (size <= 32)
       look_up_in_registers<1>(from, size, entries, done, to);
     else if (size <= 64)
       look_up_in_registers<2>(from, size, entries, done, to);
     else if (size <= 96)
       look_up_in_registers<3>(from, size, entries, done, to);
-    else if (size <= 128)
+    else if (done > 0)
       look_up_in_registers<4>(from, size, entries, done, to);
   }
 #endif
@@ -73,16 +83,6 @@ void sum_by_entry(const Real* row, const std::int32_t* entries, std::int64_t cou
   for (std::int64_t n = 0; n < kSumCopies; ++n) {
     for (std::int64_t r = 0; r < size; ++r) to[r] += room[n * size + r];
   }
-}
-
-// Whether look_up() has a table of this size in registers.
-template <typename Real>
-LOCUS_INLINE bool fits_registers([[maybe_unused]] std::int64_t size) {
-#if defined(__AVX512F__)
-  return sizeof(Real) == 4 && size <= 128;
-#else
-  return false;
-#endif
 }
 
 // Patches beside one another whose codes are the same, or each one more than the one before, as along a row of a grid: what a

@@ -133,6 +133,7 @@ struct Convolutions : Pieces<T> {
     });
   }
 
+  // Of the sides that papers use; their sums fit registers. Others go tap by tap.
   static void convolve(const T* x, const T* w, const T* bias, T* y, std::int64_t rows, std::int64_t columns,
                        std::int64_t side, std::int64_t width) {
     if (side == 3) return convolve_by<3>(x, w, bias, y, rows, columns, width);

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "engine/base/whole_rows.h"
 #include "engine/fused/branch.h"
 #include "engine/fused/operands.h"
 #include "engine/fused/rows.h"
@@ -130,9 +131,9 @@ class ProjectHeads : public torch::autograd::Function<ProjectHeads> {
     std::array<Tensor, kKinds> parts;
     for (std::size_t kind = 0; kind < parts.size(); ++kind) {
       const Tensor& given = gradients[kind];
-      Tensor part = given.defined() ? given.to(map.scalar_type())
-                                    : at::zeros({shape.samples, heads, shape.tokens, shape.width}, map.options());
-      parts[kind] = part.stride(3) == 1 ? part : part.contiguous();
+      parts[kind] = with_whole_rows(given.defined()
+                                        ? given.to(map.scalar_type())
+                                        : at::zeros({shape.samples, heads, shape.tokens, shape.width}, map.options()));
     }
     const HeadGradients of = of_types(map.scalar_type(), [&]<typename T, typename S>() {
       return merge<T, S>(parts, map, shape, needs[0] != 0, needs[2] != 0);

@@ -1,14 +1,13 @@
 // Row by row, where rows of heads and tokens lie.
 #include "engine/fused/rotation.h"
 
+#include "engine/base/whole_rows.h"
 #include "engine/fused/operands.h"
 #include "engine/fused/rows.h"
 #include "engine/fused/switch.h"
 
 namespace locus::engine::fused {
 namespace {
-
-Tensor with_whole_rows(const Tensor& t) { return t.stride(-1) == 1 ? t : t.contiguous(); }
 
 // Turns over all of the heads: strides of 0 where they are shared.
 PairTurns over(const Tensor& x, const PairTurns& turns) {
